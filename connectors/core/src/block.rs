@@ -1,0 +1,166 @@
+//! Records between container and payload decoder.
+
+use arrow::buffer::Buffer;
+
+/// A run of records in one shared buffer, in file order.
+///
+/// The buffer is never larger than 4 GiB, so that places in it fit the views of Arrow's view arrays.
+#[derive(Debug, Clone)]
+pub struct RecordBlock {
+    data: Buffer,
+    places: Vec<(u32, u32)>,
+    segments: Vec<Segment>,
+}
+
+/// Rows from `first_row` on have the positions `position`, `position + 1`, ...
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    first_row: usize,
+    position: u64,
+}
+
+impl RecordBlock {
+    /// A block of one chunk: `places` are the begin and end of each record in `data`; the record of
+    /// index `i` has the position `position + i`.
+    ///
+    /// Returns `None` if a place lies outside `data` or `data` is longer than `u32::MAX` bytes.
+    pub fn new(data: Buffer, places: Vec<(u32, u32)>, position: u64) -> Option<Self> {
+        let len = u32::try_from(data.len()).ok()?;
+        if places.iter().any(|&(begin, end)| begin > end || end > len) {
+            return None;
+        }
+        Some(Self { data, places, segments: vec![Segment { first_row: 0, position }] })
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether the block holds no record.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The buffer that all records lie in.
+    pub fn data(&self) -> &Buffer {
+        &self.data
+    }
+
+    /// Begin and end of each record in [`Self::data`].
+    pub fn places(&self) -> &[(u32, u32)] {
+        &self.places
+    }
+
+    /// The bytes of record `row`, or `None` beyond the end.
+    pub fn record(&self, row: usize) -> Option<&[u8]> {
+        let &(begin, end) = self.places.get(row)?;
+        self.data.get(begin as usize..end as usize)
+    }
+
+    /// The bytes of all records, in order.
+    pub fn records(&self) -> impl Iterator<Item = &[u8]> {
+        self.places.iter().map(|&(begin, end)| &self.data[begin as usize..end as usize])
+    }
+
+    /// The numeric record position of `row`.
+    pub fn position(&self, row: usize) -> u64 {
+        let at = self.segments.partition_point(|segment| segment.first_row <= row);
+        match at.checked_sub(1).and_then(|at| self.segments.get(at)) {
+            Some(segment) => segment.position + (row - segment.first_row) as u64,
+            None => 0,
+        }
+    }
+
+    /// The first `rows` records.
+    pub fn truncate(&mut self, rows: usize) {
+        self.places.truncate(rows);
+    }
+
+    /// The records of the chunk that begin at `skip`, without those before.
+    pub fn skip(&mut self, skip: usize) {
+        let skip = skip.min(self.places.len());
+        let position = self.position(skip);
+        self.places.drain(..skip);
+        self.segments.retain_mut(|segment| {
+            let keep = segment.first_row > skip;
+            segment.first_row = segment.first_row.saturating_sub(skip);
+            keep
+        });
+        self.segments.insert(0, Segment { first_row: 0, position });
+    }
+}
+
+/// Gathers small blocks into one, so that a batch of rows does not refer to a buffer per chunk.
+#[derive(Debug, Default)]
+pub struct RecordBlockBuilder {
+    data: Vec<u8>,
+    places: Vec<(u32, u32)>,
+    segments: Vec<Segment>,
+}
+
+impl RecordBlockBuilder {
+    /// Number of records gathered.
+    pub fn rows(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Number of bytes gathered.
+    pub fn bytes(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether `block` still fits in the 4 GiB of one buffer.
+    pub fn fits(&self, block: &RecordBlock) -> bool {
+        self.data.len() + block.data.len() <= u32::MAX as usize
+    }
+
+    /// Copies the records of `block` behind those gathered. The caller has asked [`Self::fits`].
+    pub fn append(&mut self, block: &RecordBlock) {
+        let (rows, shift) = (self.places.len(), self.data.len() as u32);
+        self.data.extend_from_slice(&block.data);
+        self.places.extend(block.places.iter().map(|&(begin, end)| (begin + shift, end + shift)));
+        let moved = |segment: &Segment| Segment { first_row: segment.first_row + rows, ..*segment };
+        self.segments.extend(block.segments.iter().map(moved));
+    }
+
+    /// The gathered records; the builder is empty afterwards.
+    pub fn finish(&mut self) -> RecordBlock {
+        RecordBlock {
+            data: Buffer::from_vec(std::mem::take(&mut self.data)),
+            places: std::mem::take(&mut self.places),
+            segments: std::mem::take(&mut self.segments),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(text: &str, places: &[(u32, u32)], position: u64) -> RecordBlock {
+        RecordBlock::new(Buffer::from(text.as_bytes()), places.to_vec(), position).expect("places lie inside")
+    }
+
+    #[test]
+    fn places_outside_the_buffer_are_refused() {
+        assert!(RecordBlock::new(Buffer::from(b"abc"), vec![(0, 4)], 0).is_none());
+        assert!(RecordBlock::new(Buffer::from(b"abc"), vec![(2, 1)], 0).is_none());
+    }
+
+    #[test]
+    fn gathered_blocks_keep_records_and_positions() {
+        let mut builder = RecordBlockBuilder::default();
+        builder.append(&block("abc", &[(0, 1), (1, 3)], 64));
+        builder.append(&block("", &[(0, 0)], 1000));
+        builder.append(&block("xyz", &[(1, 2)], 2000));
+        let mut all = builder.finish();
+        assert_eq!(all.records().collect::<Vec<_>>(), [b"a" as &[u8], b"bc", b"", b"y"]);
+        assert_eq!([0, 1, 2, 3].map(|row| all.position(row)), [64, 65, 1000, 2000]);
+        all.skip(1);
+        assert_eq!([0, 1, 2].map(|row| all.position(row)), [65, 1000, 2000]);
+        all.truncate(2);
+        assert_eq!(all.records().collect::<Vec<_>>(), [b"bc" as &[u8], b""]);
+        assert_eq!(builder.rows(), 0);
+    }
+}

@@ -1,0 +1,101 @@
+//! The two traits that a format implements.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+
+use crate::{Inspection, Options, Projection, RecordBlock, RecordFile, Result, ScanCounters, Verification};
+
+/// The batches of a scan.
+pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
+
+/// The records of a file as bytes.
+pub type BlockStream = BoxStream<'static, Result<RecordBlock>>;
+
+/// A record file format.
+pub trait Connector: Debug + Send + Sync {
+    /// The format's name in lower case: `STORED AS` takes it, and messages show it.
+    fn name(&self) -> &'static str;
+
+    /// The usual file name extensions, without the dot.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// How many of a file's first bytes [`Self::recognises`] wants to see.
+    fn signature_len(&self) -> u64;
+
+    /// Whether a file that begins with these bytes is of this format. `prefix` is shorter than
+    /// [`Self::signature_len`] only if the file is. An empty file is nobody's: callers ask first.
+    fn recognises(&self, prefix: &[u8]) -> bool;
+
+    /// Byte ranges are cut at multiples of this many bytes: finer cuts read as right, but cost more.
+    fn range_alignment(&self) -> u64;
+
+    /// The names of all options.
+    fn option_names(&self) -> &'static [&'static str];
+
+    /// Reads what `files` say of themselves and makes one table of them. Without files the options
+    /// alone have to say what the columns are.
+    ///
+    /// # Errors
+    /// Unknown or contradictory options; files of another format; descriptors that are missing,
+    /// broken, or contradict those of another file.
+    fn open<'a>(&'a self, files: &'a [RecordFile], options: &'a Options) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
+
+    /// The records of the chunks that begin in `range`, as bytes, in file order.
+    ///
+    /// # Errors
+    /// The stream ends with the first fault of the file.
+    fn records(&self, file: &RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream;
+
+    /// Describes the file, from its headers and metadata.
+    ///
+    /// # Errors
+    /// The first fault met.
+    fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>>;
+
+    /// Checks every hash and decodes every chunk.
+    ///
+    /// # Errors
+    /// The first fault met.
+    fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>>;
+}
+
+/// The columns of one or more files, and how they are read.
+pub trait Table: Debug + Send + Sync {
+    /// All columns. Every field is nullable, at every depth, except map keys and entries.
+    fn schema(&self) -> &SchemaRef;
+
+    /// The message type and all that it needs as .proto text, if the records are messages.
+    fn proto_text(&self) -> Option<String>;
+
+    /// Reads the chunks that begin in a byte range.
+    ///
+    /// The batches have the columns of the projection in its order. Without columns they have rows
+    /// only, and are counted from chunk headers where the format allows it.
+    ///
+    /// # Errors
+    /// The stream ends with the first fault of the file or of a record.
+    fn scan(&self, request: ScanRequest) -> BatchStream;
+}
+
+/// What to read.
+#[derive(Debug, Clone)]
+pub struct ScanRequest {
+    /// The file.
+    pub file: RecordFile,
+    /// Byte range of the file: it owns the chunks that begin in it.
+    pub range: Range<u64>,
+    /// The wanted columns.
+    pub projection: Projection,
+    /// Stop after this many rows.
+    pub limit: Option<usize>,
+    /// Most rows of a batch, at least 1.
+    pub batch_size: usize,
+    /// Where to count.
+    pub counters: Arc<ScanCounters>,
+}

@@ -1,0 +1,72 @@
+//! The errors of all connectors, in the terms of the person who reads the file.
+
+/// Result with [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The bytes of the file contradict its format.
+    #[error("{file}: damaged at byte {offset}: {reason}")]
+    Corrupt {
+        /// The file, as the user knows it.
+        file: String,
+        /// Byte offset in the file of the chunk or header that is damaged.
+        offset: u64,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// The file is not of the format it was read as.
+    #[error("{file} is not a {format} file: {reason}")]
+    WrongFormat {
+        /// The file, as the user knows it.
+        file: String,
+        /// The format's name.
+        format: &'static str,
+        /// What was found instead.
+        reason: String,
+    },
+    /// A record of an intact file cannot be decoded.
+    #[error("{file}: record at position {position}: {fault}")]
+    BadRecord {
+        /// The file, as the user knows it.
+        file: String,
+        /// Numeric record position.
+        position: u64,
+        /// The message, the field path and what is wrong with it.
+        fault: String,
+    },
+    /// The descriptors, or those of several files together, do not make a schema.
+    #[error("{0}")]
+    Schema(String),
+    /// An option has a value it cannot have.
+    #[error("option '{name}': {reason}")]
+    Option {
+        /// The option's name.
+        name: String,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// An option of this name does not exist.
+    #[error("unknown option '{name}'; {hint}")]
+    UnknownOption {
+        /// The name as given.
+        name: String,
+        /// The nearest names, as a phrase.
+        hint: String,
+    },
+    /// Something asked for does not exist in this format.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The object store failed.
+    #[error("{file}: {source}")]
+    Store {
+        /// The file, as the user knows it.
+        file: String,
+        /// The store's own error.
+        source: object_store::Error,
+    },
+    /// Arrow refused the columns.
+    #[error(transparent)]
+    Arrow(#[from] arrow::error::ArrowError),
+}

@@ -1,0 +1,34 @@
+//! The contract between RecordFusion and its record file connectors.
+//!
+//! A connector knows the bytes of one format; nothing here or in a connector knows DataFusion.
+//! The flow of a read:
+//!
+//! 1. [`Connector::recognises`] looks at a file's first bytes.
+//! 2. [`Connector::open`] reads what the files say of themselves and the [`Options`], and gives a
+//!    [`Table`]: one Arrow schema for all of them.
+//! 3. [`Table::scan`] turns a byte range of one [`RecordFile`] into record batches, for the columns of a
+//!    [`Projection`]. *A chunk belongs to the range that holds its first byte*, so that any partition
+//!    of a file into ranges gives each record exactly once.
+//!
+//! Formats that hold byte records pass a [`RecordBlock`] from the container to the payload decoder:
+//! one shared buffer with the place and the position of each record.
+
+mod block;
+mod connector;
+mod counters;
+mod error;
+mod file;
+mod inspection;
+mod options;
+mod projection;
+mod read_ahead;
+
+pub use block::{RecordBlock, RecordBlockBuilder};
+pub use connector::{BatchStream, BlockStream, Connector, ScanRequest, Table};
+pub use counters::{Counter, ScanCounters, Unit};
+pub use error::{Error, Result};
+pub use file::RecordFile;
+pub use inspection::{ChunkSummary, Inspection, Verification};
+pub use options::{nearest_names, Options};
+pub use projection::{ColumnProjection, Projection, Selection};
+pub use read_ahead::ReadAhead;

@@ -1,0 +1,108 @@
+//! Options as text: the same names in SQL, in the library and in the tool.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use crate::{Error, Result};
+
+/// Option names with their values, as the user wrote them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options(BTreeMap<String, String>);
+
+impl Options {
+    /// No options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `name` to `value`.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.0.insert(name.into(), value.into());
+        self
+    }
+
+    /// The value of `name`.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The value of `name` read as a `T`.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if the text is no `T`; `wanted` says what would be one.
+    pub fn parse<T: FromStr>(&self, name: &str, wanted: &str) -> Result<Option<T>> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let bad = |_| Error::Option { name: name.to_string(), reason: format!("'{text}' is not {wanted}") };
+        text.parse().map(Some).map_err(bad)
+    }
+
+    /// Names and values, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Checks that every option is one of `known`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownOption`] for the first that is not, with the nearest known names.
+    pub fn reject_unknown(&self, known: &[&str]) -> Result<()> {
+        match self.0.keys().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) => {
+                let nearest = nearest_names(name, known.iter().copied());
+                let hint = if nearest.is_empty() {
+                    format!("known options are {}", known.join(", "))
+                } else {
+                    format!("did you mean {}?", nearest.join(" or "))
+                };
+                Err(Error::UnknownOption { name: name.clone(), hint })
+            }
+        }
+    }
+}
+
+impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Options {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+/// The names nearest to `name`, quoted, best first; at most three, none that is far off.
+pub fn nearest_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let name = name.to_lowercase();
+    let mut scored: Vec<(f64, &str)> = known
+        .into_iter()
+        .map(|known| (strsim::jaro_winkler(&name, &known.to_lowercase()), known))
+        .filter(|(score, _)| *score >= 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, known)| format!("'{known}'")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_option_names_the_nearest() {
+        let options = Options::new().with("mesage_type", "a.B");
+        let error = options.reject_unknown(&["descriptor_set", "message_type"]).unwrap_err();
+        assert_eq!(error.to_string(), "unknown option 'mesage_type'; did you mean 'message_type'?");
+        assert!(options.reject_unknown(&["mesage_type"]).is_ok());
+    }
+
+    #[test]
+    fn a_far_off_option_lists_what_there_is() {
+        let error = Options::new().with("zzz", "1").reject_unknown(&["message_type"]).unwrap_err();
+        assert_eq!(error.to_string(), "unknown option 'zzz'; known options are message_type");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_named() {
+        let options = Options::new().with("depth", "deep");
+        let error = options.parse::<u32>("depth", "a whole number").unwrap_err();
+        assert_eq!(error.to_string(), "option 'depth': 'deep' is not a whole number");
+        assert_eq!(options.parse::<u32>("other", "a whole number").expect("absent"), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! Sequential reading of a file in large ranges, a bounded way ahead.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use futures::future::{maybe_done, BoxFuture, FutureExt, MaybeDone};
+
+use crate::{RecordFile, Result, ScanCounters};
+
+/// Bytes of one request to the store; requests begin and end at multiples of it.
+const WINDOW: u64 = 1 << 20;
+/// Requests under way while an earlier window is used.
+const WINDOWS_AHEAD: usize = 2;
+/// Least bytes of a request behind the limit.
+const SMALL_WINDOW: u64 = 1 << 16;
+
+/// Hands out a file's bytes in order, and requests the next windows before they are needed.
+///
+/// Holds at most three windows of 1 MiB besides what it has handed out.
+pub struct ReadAhead {
+    file: RecordFile,
+    counters: Arc<ScanCounters>,
+    position: u64,
+    limit: u64,
+    window_begin: u64,
+    window: Bytes,
+    ahead: VecDeque<Window>,
+}
+
+/// A request for a range of the file.
+struct Window {
+    begin: u64,
+    end: u64,
+    bytes: MaybeDone<BoxFuture<'static, Result<Bytes>>>,
+}
+
+impl ReadAhead {
+    /// Reads from `position` on. Nothing at or behind `limit` is requested before it is asked for.
+    pub fn new(file: RecordFile, position: u64, limit: u64, counters: Arc<ScanCounters>) -> Self {
+        Self {
+            file,
+            counters,
+            position,
+            limit,
+            window_begin: position,
+            window: Bytes::new(),
+            ahead: VecDeque::new(),
+        }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &RecordFile {
+        &self.file
+    }
+
+    /// Offset in the file of the next byte.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes on at `position`; cheap where it lies in what was requested already.
+    pub fn seek(&mut self, position: u64) {
+        self.position = position;
+    }
+
+    /// The next `len` bytes. They are not copied if they lie in one window, as the bytes of one
+    /// 64 KiB block do.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corrupt`] if the file ends before; [`crate::Error::Store`] if the store fails.
+    pub async fn take(&mut self, len: u64) -> Result<Bytes> {
+        if len > self.file.size.saturating_sub(self.position) {
+            let missing = len - self.file.size.saturating_sub(self.position);
+            return Err(self.file.corrupt(self.file.size, format!("the file ends {missing} bytes too early")));
+        }
+        let first = self.take_part(len).await?;
+        if first.len() as u64 == len {
+            return Ok(first);
+        }
+        let mut whole = BytesMut::from(&first[..]);
+        while (whole.len() as u64) < len {
+            let part = self.take_part(len - whole.len() as u64).await?;
+            whole.extend_from_slice(&part);
+        }
+        Ok(whole.freeze())
+    }
+
+    /// As many of the next `len` bytes as one window holds, at least one if `len` is not zero.
+    async fn take_part(&mut self, len: u64) -> Result<Bytes> {
+        let window_end = self.window_begin + self.window.len() as u64;
+        if len > 0 && !(self.window_begin..window_end).contains(&self.position) {
+            self.next_window(len).await?;
+        }
+        let skip = (self.position - self.window_begin) as usize;
+        let part = (self.window.len() - skip.min(self.window.len())).min(usize::try_from(len).unwrap_or(usize::MAX));
+        self.position += part as u64;
+        Ok(self.window.slice(skip..skip + part))
+    }
+
+    /// Moves on to the window that holds the position.
+    async fn next_window(&mut self, len: u64) -> Result<()> {
+        while self.ahead.front().is_some_and(|window| !(window.begin..window.end).contains(&self.position)) {
+            self.ahead.pop_front();
+        }
+        if self.ahead.is_empty() {
+            self.request(self.position, len);
+        }
+        while let Some(last) = self.ahead.back() {
+            if self.ahead.len() > WINDOWS_AHEAD || last.end >= self.limit.min(self.file.size) {
+                break;
+            }
+            self.request(last.end, 0);
+        }
+        poll_fn(|context| poll_all(&mut self.ahead, context)).await;
+        if let Some(mut window) = self.ahead.pop_front() {
+            self.window = Pin::new(&mut window.bytes).take_output().unwrap_or(Ok(Bytes::new()))?;
+            self.window_begin = window.begin;
+            self.counters.bytes_scanned.add(self.window.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, begin: u64, len: u64) {
+        let aligned = (begin / WINDOW + 1) * WINDOW;
+        let enough = if begin < self.limit { aligned.min(self.limit) } else { begin };
+        let least = begin + len.clamp(SMALL_WINDOW, WINDOW);
+        let end = enough.max(least.min(aligned)).min(self.file.size);
+        let file = self.file.clone();
+        let bytes = maybe_done(async move { file.read(begin..end).await }.boxed());
+        self.ahead.push_back(Window { begin, end, bytes });
+    }
+}
+
+/// Drives all requests; ready when the first one is.
+fn poll_all(windows: &mut VecDeque<Window>, context: &mut Context<'_>) -> Poll<()> {
+    let mut first = None;
+    for window in windows {
+        let state = Pin::new(&mut window.bytes).poll(context);
+        first.get_or_insert(state);
+    }
+    first.unwrap_or(Poll::Ready(()))
+}
+
+impl fmt::Debug for ReadAhead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadAhead").field("file", &self.file.name).field("position", &self.position).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+    use object_store::{ObjectStore, ObjectStoreExt};
+
+    use super::*;
+
+    async fn file(size: usize) -> (Vec<u8>, RecordFile) {
+        let bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let location = Path::from("x");
+        store.put(&location, bytes.clone().into()).await.expect("memory takes it");
+        (bytes, RecordFile { store, location, size: size as u64, name: "x".into() })
+    }
+
+    #[tokio::test]
+    async fn any_steps_give_the_bytes_of_the_file() {
+        let (bytes, file) = file(3_500_000).await;
+        for (start, limit, step) in [(0, 3_500_000, 65_536), (7, 10, 999_983), (1_048_575, 2_000_000, 2_100_000)] {
+            let counters = Arc::new(ScanCounters::default());
+            let mut reader = ReadAhead::new(file.clone(), start, limit, Arc::clone(&counters));
+            let mut at = start as usize;
+            while at < bytes.len() {
+                let len = step.min(bytes.len() - at);
+                assert_eq!(reader.take(len as u64).await.expect("inside"), bytes[at..at + len]);
+                at += len;
+            }
+            assert_eq!(counters.bytes_scanned.value(), file.size - start);
+            assert!(reader.take(1).await.is_err());
+        }
+    }
+
+    #[tokio::test]
+    async fn seeking_ahead_and_back_gives_the_right_bytes() {
+        let (bytes, file) = file(3_000_000).await;
+        let mut reader = ReadAhead::new(file, 0, 3_000_000, Arc::default());
+        for at in [0usize, 100, 1_500_000, 1_499_990, 2_999_000, 5] {
+            reader.seek(at as u64);
+            assert_eq!(reader.take(50).await.expect("inside"), bytes[at..at + 50]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_short_read_near_the_limit_requests_little() {
+        let (_, file) = file(3_000_000).await;
+        let counters = Arc::new(ScanCounters::default());
+        let mut reader = ReadAhead::new(file, 1000, 1100, Arc::clone(&counters));
+        reader.take(40).await.expect("inside");
+        assert_eq!(counters.bytes_scanned.value(), SMALL_WINDOW);
+    }
+}
