@@ -1,5 +1,26 @@
 //! Protobuf descriptors, resolved once: names linked, features of every edition worked out.
+//!
+//! Serialized descriptors (`wire`) become a closed set of files, whose names are collected
+//! and linked into [`Descriptors`] from the wanted message on.
 
+mod builtin;
+mod error;
+mod features;
+mod files;
+mod limits;
+mod literal;
+mod map_entry;
 mod model;
+mod resolve;
+mod symbols;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod text;
+mod wire;
 
-pub use model::{Cardinality, Descriptors, Enum, EnumId, EnumValue, Field, Kind, Message, MessageId, Presence, Value};
+pub use error::DescriptorError;
+pub use model::{
+    Cardinality, Descriptors, Enum, EnumId, EnumValue, Field, Kind, Message, MessageId, Presence, Value,
+};
