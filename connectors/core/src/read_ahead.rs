@@ -68,6 +68,11 @@ impl ReadAhead {
         self.position = position;
     }
 
+    /// Allows to request what lies before `limit` ahead; a limit before the present one changes nothing.
+    pub fn extend_limit(&mut self, limit: u64) {
+        self.limit = self.limit.max(limit);
+    }
+
     /// The next `len` bytes. They are not copied if they lie in one window, as the bytes of one
     /// 64 KiB block do.
     ///

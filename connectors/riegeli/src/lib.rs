@@ -1,1 +1,26 @@
-//! placeholder
+//! Riegeli/records and ArrayRecord files.
+//!
+//! The flow of a read, and the modules along it:
+//!
+//! 1. The file is a sequence of chunks that is cut into blocks: [`position`] has the arithmetic, [`header`]
+//!    the headers of blocks and chunks, [`hash`](mod@hash) what guards them.
+//! 2. The data of a chunk are compressed blocks ([`compression`]) in one of two layouts, [`simple`] and
+//!    [`transposed`]; [`decoder`] takes both to a block of records. [`metadata`] and [`array_record`] read
+//!    the messages that are about the file.
+//!
+//! These are functions on bytes without input or output. Above them, `read` fetches chunks from an object
+//! store, and [`RiegeliConnector`] is what the engine sees.
+
+pub mod array_record;
+pub mod compression;
+mod cursor;
+pub mod decoder;
+pub mod fault;
+pub mod hash;
+pub mod header;
+pub mod metadata;
+pub mod position;
+mod read;
+pub mod simple;
+pub mod transposed;
+mod wire;

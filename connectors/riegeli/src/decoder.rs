@@ -1,0 +1,62 @@
+//! From the data of a chunk to its records: chunk data comes in with its hash verified.
+
+use bytes::Bytes;
+use recordfusion_core::RecordBlock;
+
+use crate::compression::Decompressor;
+use crate::fault::ChunkFault;
+use crate::header::{ChunkHeader, ChunkKind};
+use crate::simple;
+use crate::transposed::TransposedDecoder;
+
+/// Decodes chunks one after another; keeps buffers and decompression contexts.
+#[derive(Default)]
+pub struct ChunkDecoder {
+    decompressor: Decompressor,
+    transposed: TransposedDecoder,
+}
+
+impl ChunkDecoder {
+    /// A decoder that also refuses what the reference implementation ignores: bytes left over in the
+    /// buffers of transposed chunks.
+    pub fn strict() -> Self {
+        let mut decoder = Self::default();
+        decoder.transposed.check_leftovers = true;
+        decoder
+    }
+
+    /// The records of the chunk that begins at `begin`, or `None` if the chunk is of a kind without records.
+    ///
+    /// # Errors
+    /// Any [`ChunkFault`] of the chunk's kind.
+    pub fn decode(
+        &mut self,
+        header: &ChunkHeader,
+        begin: u64,
+        data: &Bytes,
+    ) -> Result<Option<RecordBlock>, ChunkFault> {
+        match header.kind()? {
+            ChunkKind::Simple => simple::decode(header, begin, data, &mut self.decompressor).map(Some),
+            ChunkKind::Transposed => {
+                self.transposed.decode(header, begin, data, &mut self.decompressor).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The serialized `RecordsMetadata` of a metadata chunk.
+    ///
+    /// # Errors
+    /// Any [`ChunkFault`] of a transposed chunk with one record.
+    pub fn decode_metadata(&mut self, header: &ChunkHeader, data: &[u8]) -> Result<Bytes, ChunkFault> {
+        header.kind()?;
+        let header = ChunkHeader { num_records: 1, ..*header };
+        let block = self.transposed.decode(&header, 0, data, &mut self.decompressor)?;
+        Ok(Bytes::copy_from_slice(block.data()))
+    }
+
+    /// Bytes decompressed since the last call.
+    pub fn take_decompressed_bytes(&mut self) -> u64 {
+        self.decompressor.take_bytes()
+    }
+}

@@ -1,0 +1,75 @@
+//! What a file says of its records: the message `RecordsMetadata` (section 6.1).
+
+use bytes::Bytes;
+
+use crate::fault::ChunkFault;
+use crate::wire::{Fields, Malformed, Value};
+
+/// The decoded message; fields that are not there are `None` or empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordsMetadata {
+    /// Free text about the file.
+    pub file_comment: Option<String>,
+    /// Full name of the message type of all records, without a leading dot.
+    pub record_type_name: Option<String>,
+    /// Serialized `FileDescriptorProto`s that define the message type, dependencies first.
+    pub file_descriptors: Vec<Bytes>,
+    /// Options of the writer as text.
+    pub record_writer_options: Option<String>,
+    /// Number of records as claimed by the writer; it may be wrong.
+    pub num_records: Option<i64>,
+}
+
+impl RecordsMetadata {
+    /// Parses the serialized message; fields of another number are passed over.
+    ///
+    /// # Errors
+    /// [`ChunkFault::Message`] if `message` is malformed or has invalid UTF-8.
+    pub fn parse(message: &Bytes) -> Result<Self, ChunkFault> {
+        Self::from_fields(message).map_err(|Malformed| ChunkFault::Message("the file metadata"))
+    }
+
+    fn from_fields(message: &Bytes) -> Result<Self, Malformed> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map(Some).map_err(|_| Malformed);
+        let mut metadata = Self::default();
+        for field in Fields::new(message) {
+            match field? {
+                (1, Value::Bytes(bytes)) => metadata.file_comment = text(bytes)?,
+                (2, Value::Bytes(bytes)) => metadata.record_type_name = text(bytes)?,
+                (3, Value::Bytes(bytes)) => metadata.file_descriptors.push(message.slice_ref(bytes)),
+                (4, Value::Bytes(bytes)) => metadata.record_writer_options = text(bytes)?,
+                (5, Value::Varint(value)) => metadata.num_records = Some(value as i64),
+                _ => {}
+            }
+        }
+        Ok(metadata)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_fields_are_kept_and_others_passed_over() {
+        let message = b"\x0a\x01c\x12\x03a.B\x1a\x02xy\x1a\x00\x22\x06brotli\x28\x96\x01\xc2\x3e\x01z\x0a\x01d";
+        let metadata = RecordsMetadata::parse(&Bytes::from_static(message)).expect("valid");
+        let expected = RecordsMetadata {
+            file_comment: Some("d".into()),
+            record_type_name: Some("a.B".into()),
+            file_descriptors: vec![Bytes::from_static(b"xy"), Bytes::new()],
+            record_writer_options: Some("brotli".into()),
+            num_records: Some(150),
+        };
+        assert_eq!(metadata, expected);
+        assert_eq!(RecordsMetadata::parse(&Bytes::new()), Ok(RecordsMetadata::default()));
+    }
+
+    #[test]
+    fn malformed_metadata_are_refused() {
+        for message in [&b"\x0a\x05abc"[..], b"\x0a\x01\xff", b"\x0f"] {
+            let found = RecordsMetadata::parse(&Bytes::from_static(message));
+            assert_eq!(found, Err(ChunkFault::Message("the file metadata")), "{message:02x?}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Whole chunks, read ahead.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use recordfusion_core::{ReadAhead, RecordFile, ScanCounters};
+
+use super::{check_signature, Damage, HeaderWalk, ReadResult, SIGNATURE_LEN};
+use crate::decoder::ChunkDecoder;
+use crate::fault::{ChunkFault, Fault};
+use crate::hash::Hasher;
+use crate::header::{BlockHeader, Chunk, ChunkKind};
+use crate::metadata::RecordsMetadata;
+use crate::position::{remaining, BLOCK, BLOCK_HEADER};
+
+/// Bytes requested to find the metadata, before it is known how long they are.
+const METADATA_READ: u64 = 1 << 16;
+
+/// Reads the chunks that begin in a range.
+pub(crate) struct ChunkReader {
+    source: ReadAhead,
+    counters: Arc<ScanCounters>,
+    end: u64,
+}
+
+impl ChunkReader {
+    /// Stands at the first chunk that begins in `range`. A range from 0 on has to begin with the signature.
+    pub async fn open(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> ReadResult<Self> {
+        let end = range.end.min(file.size);
+        let begin = match range.start {
+            0 => 0,
+            _ => HeaderWalk::start(file.clone(), range, Arc::clone(&counters)).await?.position(),
+        };
+        let mut source = ReadAhead::new(file, begin, end, Arc::clone(&counters));
+        if begin == 0 && end > 0 {
+            let prefix = source.take(SIGNATURE_LEN.min(source.file().size)).await?;
+            check_signature(source.file(), &prefix)?;
+            source.seek(0);
+        }
+        Ok(Self { source, counters, end })
+    }
+
+    /// The header of the next chunk that begins in the range. Its data have to be read or checked next.
+    pub async fn next_chunk(&mut self) -> ReadResult<Option<Chunk>> {
+        let begin = self.source.position();
+        if begin >= self.end {
+            return Ok(None);
+        }
+        let size = self.source.file().size;
+        let header_end = Chunk::header_end(begin, size).map_err(Damage::at(begin))?;
+        let bytes = self.source.take(header_end - begin).await?;
+        let chunk = Chunk::parse(begin, &bytes, size).map_err(Damage::at::<Fault>(begin))?;
+        Ok(Some(chunk))
+    }
+
+    /// The data of the chunk just met, with its hash verified. The caller has bounded its size.
+    pub async fn read_data(&mut self, chunk: &Chunk) -> ReadResult<Bytes> {
+        self.source.extend_limit(chunk.end);
+        let size = chunk.header.data_size;
+        let counters = Arc::clone(&self.counters);
+        let mut hasher = Hasher::default();
+        let first = self.next_part(chunk, size).await?;
+        counters.decompress_time.time(|| hasher.update(&first));
+        let data = if first.len() as u64 == size {
+            first
+        } else {
+            let mut data = Vec::with_capacity(size as usize);
+            data.extend_from_slice(&first);
+            while (data.len() as u64) < size {
+                let part = self.next_part(chunk, size - data.len() as u64).await?;
+                counters.decompress_time.time(|| hasher.update(&part));
+                data.extend_from_slice(&part);
+            }
+            Bytes::from(data)
+        };
+        self.leave(chunk, hasher)?;
+        Ok(data)
+    }
+
+    /// Verifies the hash of the data of the chunk just met, of any size.
+    pub async fn check_data(&mut self, chunk: &Chunk) -> ReadResult<()> {
+        let mut hasher = Hasher::default();
+        let mut left = chunk.header.data_size;
+        while left > 0 {
+            let part = self.next_part(chunk, left).await?;
+            hasher.update(&part);
+            left -= part.len() as u64;
+        }
+        self.leave(chunk, hasher)
+    }
+
+    /// As many of the next `len` bytes of the chunk as its block holds, behind the block header if one comes.
+    async fn next_part(&mut self, chunk: &Chunk, len: u64) -> ReadResult<Bytes> {
+        let mut position = self.source.position();
+        if len > 0 && remaining(position) == 0 {
+            let bytes = self.source.take(BLOCK_HEADER).await?;
+            let check = BlockHeader::parse(position, &bytes).and_then(|header| {
+                header.check_begin(position, chunk.begin)?;
+                header.check_end(position, chunk.end)
+            });
+            check.map_err(Damage::at(chunk.begin))?;
+            position += BLOCK_HEADER;
+        }
+        Ok(self.source.take(len.min(BLOCK - position % BLOCK)).await?)
+    }
+
+    fn leave(&mut self, chunk: &Chunk, hasher: Hasher) -> ReadResult<()> {
+        self.source.seek(chunk.end);
+        if hasher.finish() == chunk.header.data_hash {
+            Ok(())
+        } else {
+            Err(Damage::at(chunk.begin)(Fault::DataHash))
+        }
+    }
+}
+
+/// The metadata of a file: those of its second chunk, or empty ones if that is of another kind.
+///
+/// The inner fault is that of metadata that are intact but cannot be decoded: the records can still be read.
+pub(crate) async fn read_metadata(
+    file: RecordFile,
+    counters: Arc<ScanCounters>,
+) -> ReadResult<Result<RecordsMetadata, ChunkFault>> {
+    let size = file.size;
+    let mut chunks = ChunkReader::open(file, 0..size.min(METADATA_READ), counters).await?;
+    let Some(signature) = chunks.next_chunk().await? else { return Ok(Ok(RecordsMetadata::default())) };
+    chunks.check_data(&signature).await?;
+    let Some(chunk) = chunks.next_chunk().await? else { return Ok(Ok(RecordsMetadata::default())) };
+    match chunk.header.kind().map_err(Damage::at(chunk.begin))? {
+        ChunkKind::Metadata => {
+            let data = chunks.read_data(&chunk).await?;
+            let message = ChunkDecoder::default().decode_metadata(&chunk.header, &data);
+            Ok(message.and_then(|message| RecordsMetadata::parse(&message)))
+        }
+        _ => Ok(Ok(RecordsMetadata::default())),
+    }
+}

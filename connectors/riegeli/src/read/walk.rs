@@ -1,0 +1,124 @@
+//! From chunk header to chunk header, without the data in between.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use recordfusion_core::{RecordFile, ScanCounters};
+
+use super::{check_signature, Damage, ReadResult, SIGNATURE_LEN};
+use crate::header::{BlockHeader, Chunk};
+use crate::position::{remaining, BLOCK, BLOCK_HEADER};
+
+/// Bytes of a read where chunks are long: a chunk header with a block header, and the first byte of the data
+/// behind another block header.
+const SMALL_READ: u64 = 128;
+/// Bytes of a read where chunks are short, so that it brings many headers.
+const LARGE_READ: u64 = 1 << 16;
+
+/// Reads the headers of the chunks that begin in a range.
+pub(crate) struct HeaderWalk {
+    file: RecordFile,
+    counters: Arc<ScanCounters>,
+    position: u64,
+    end: u64,
+    read_len: u64,
+    window: Bytes,
+    window_begin: u64,
+}
+
+impl HeaderWalk {
+    /// Stands at the first chunk that begins in `range`, or behind the range if there is none. Finding it
+    /// takes one block header, and the chunk headers between the begin of the block and that of the range.
+    pub async fn start(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> ReadResult<Self> {
+        let end = range.end.min(file.size);
+        let window = Bytes::new();
+        let mut walk =
+            Self { file, counters, position: range.start, end, read_len: SMALL_READ, window, window_begin: 0 };
+        if range.start >= end {
+            return Ok(walk);
+        }
+        if range.start == 0 {
+            let prefix = walk.bytes(0, SIGNATURE_LEN.min(walk.file.size)).await?;
+            check_signature(&walk.file, &prefix)?;
+        } else {
+            walk.seek_first(range.start).await?;
+        }
+        Ok(walk)
+    }
+
+    /// Offset of the next chunk.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next chunk that begins in the range.
+    pub async fn next(&mut self) -> ReadResult<Option<Chunk>> {
+        if self.position >= self.end {
+            return Ok(None);
+        }
+        self.read_chunk().await.map(Some)
+    }
+
+    /// The first byte of the data of the chunk just read, if it has data.
+    pub async fn first_data_byte(&mut self, chunk: &Chunk) -> ReadResult<Option<u8>> {
+        if chunk.header.data_size == 0 {
+            return Ok(None);
+        }
+        let size = self.file.size;
+        let mut begin = Chunk::header_end(chunk.begin, size).map_err(Damage::at(chunk.begin))?;
+        if remaining(begin) == 0 {
+            begin += BLOCK_HEADER;
+        }
+        Ok(self.bytes(begin, begin + 1).await?.first().copied())
+    }
+
+    /// Goes to the first chunk that begins at or behind `target`. Where a block header is damaged, which may
+    /// be in padding that nobody reads, an earlier one shows the way.
+    async fn seek_first(&mut self, target: u64) -> ReadResult<()> {
+        let mut block = target / BLOCK * BLOCK;
+        self.position = loop {
+            if block == 0 {
+                break 0;
+            }
+            if let Some(chunk) = self.first_chunk_of(block).await? {
+                break chunk;
+            }
+            block -= BLOCK;
+        };
+        while self.position < target.min(self.file.size) {
+            self.read_chunk().await?;
+            self.counters.chunks_skipped_by_range.add(1);
+        }
+        Ok(())
+    }
+
+    /// The first chunk at or behind a block boundary, or `None` if the block header is damaged or cut off.
+    async fn first_chunk_of(&mut self, block: u64) -> ReadResult<Option<u64>> {
+        let bytes = self.file.read(block..block + BLOCK_HEADER).await?;
+        self.counters.bytes_scanned.add(bytes.len() as u64);
+        Ok(BlockHeader::parse(block, &bytes).ok().and_then(|header| header.first_chunk(block)))
+    }
+
+    async fn read_chunk(&mut self) -> ReadResult<Chunk> {
+        let (begin, size) = (self.position, self.file.size);
+        let header_end = Chunk::header_end(begin, size).map_err(Damage::at(begin))?;
+        let bytes = self.bytes(begin, header_end).await?;
+        let chunk = Chunk::parse(begin, &bytes, size).map_err(Damage::at(begin))?;
+        self.read_len = if chunk.end - begin < LARGE_READ { LARGE_READ } else { SMALL_READ };
+        self.position = chunk.end;
+        Ok(chunk)
+    }
+
+    /// The bytes of a short range, from the last read or from a new one.
+    async fn bytes(&mut self, begin: u64, end: u64) -> ReadResult<Bytes> {
+        let window_end = self.window_begin + self.window.len() as u64;
+        if begin < self.window_begin || end > window_end {
+            self.window = self.file.read(begin..end.max(begin.saturating_add(self.read_len))).await?;
+            self.window_begin = begin;
+            self.counters.bytes_scanned.add(self.window.len() as u64);
+        }
+        let skip = (begin - self.window_begin) as usize;
+        Ok(self.window.slice(skip..skip + (end - begin) as usize))
+    }
+}

@@ -1,0 +1,151 @@
+//! The transposed chunk: records cut into fields, and a state machine that puts them together (section 3).
+
+mod header;
+mod rebuild;
+#[cfg(test)]
+mod tests;
+
+use arrow::buffer::Buffer;
+use recordfusion_core::RecordBlock;
+
+use crate::compression::{Block, Codec, Decompressor};
+use crate::cursor::Cursor;
+use crate::fault::{ChunkFault, MAX_CHUNK_SIZE};
+use crate::header::ChunkHeader;
+
+use header::Header;
+use rebuild::{BufferPart, Rebuild, MARGIN};
+
+/// Largest decompressed state machine header, in bytes; real ones have up to some tens of thousands.
+const MAX_HEADER_SIZE: u64 = 16 << 20;
+
+/// Bytes that one step puts out besides those of a buffer: a tag and a length.
+const MOST_BYTES_OF_STEP: u64 = 10;
+
+/// Decodes transposed chunks; keeps the memory of the buckets from chunk to chunk.
+#[derive(Debug, Default)]
+pub struct TransposedDecoder {
+    /// Whether bytes left over in the buffers are a fault. The reference implementation ignores them.
+    pub check_leftovers: bool,
+    buckets: Vec<u8>,
+}
+
+impl TransposedDecoder {
+    /// Decodes the data of a transposed chunk that begins at `begin`, or of a metadata chunk with
+    /// `num_records` set to 1.
+    ///
+    /// The header has passed [`ChunkHeader::kind`], which bounds its sizes.
+    ///
+    /// # Errors
+    /// The checks of section 10 for transposed chunks.
+    pub fn decode(
+        &mut self,
+        header: &ChunkHeader,
+        begin: u64,
+        data: &[u8],
+        decompressor: &mut Decompressor,
+    ) -> Result<RecordBlock, ChunkFault> {
+        let mut cursor = Cursor(data);
+        let codec = Codec::from_byte(cursor.byte().ok_or(ChunkFault::Ends("the compression type"))?)?;
+        let header_size = cursor.varint64().ok_or(ChunkFault::Ends("the length of the transposed header"))?;
+        let table = cursor.take(header_size).ok_or(ChunkFault::Ends("the transposed header"))?;
+        let table = Block::parse(codec, table, "the transposed header", MAX_HEADER_SIZE)?;
+        let table = Header::parse(decompressor.decompress_scratch(table)?)?;
+
+        let buffers = self.read_buckets(header, &table, codec, &mut cursor, decompressor)?;
+        let transitions = Block::parse(codec, cursor.0, "the transitions", MAX_CHUNK_SIZE)?;
+        let transitions = decompressor.decompress_scratch(transitions)?;
+        check_output_size(header, &table, &buffers, transitions.len() as u64)?;
+
+        let (num_records, size) = (header.num_records as usize, header.decoded_data_size as usize);
+        let mut rebuild = Rebuild::new(&self.buckets, buffers, num_records, size);
+        rebuild.walk(&table, transitions, step_budget(header, &table, transitions.len() as u64))?;
+        if self.check_leftovers && !rebuild.buffers_used_up() {
+            return Err(ChunkFault::Trailing("the values of a field"));
+        }
+        let (out, places) = rebuild.finish()?;
+        let records = Buffer::from_vec(out).slice(MARGIN);
+        RecordBlock::new(records, places, begin).ok_or(ChunkFault::SizeSum(header.decoded_data_size))
+    }
+
+    /// Decompresses all buckets behind [`MARGIN`] bytes, and cuts the buffers from them.
+    fn read_buckets(
+        &mut self,
+        header: &ChunkHeader,
+        table: &Header,
+        codec: Codec,
+        cursor: &mut Cursor<'_>,
+        decompressor: &mut Decompressor,
+    ) -> Result<Vec<BufferPart>, ChunkFault> {
+        let mut buckets = Vec::with_capacity(table.bucket_sizes.len());
+        let mut total = 0u64;
+        // Values are part of the records; only the lengths of records that are no messages come on top.
+        let limit = header.num_records.saturating_mul(10).saturating_add(header.decoded_data_size);
+        for &size in &table.bucket_sizes {
+            let bytes = cursor.take(size).ok_or(ChunkFault::Ends("the buckets"))?;
+            let bucket = Block::parse(codec, bytes, "a bucket", limit.min(MAX_CHUNK_SIZE).saturating_sub(total))?;
+            total += bucket.size();
+            buckets.push(bucket);
+        }
+        let buffers = cut_buffers(table, &buckets)?;
+        let end = MARGIN + total as usize;
+        if self.buckets.len() < end {
+            self.buckets.resize(end, 0);
+        }
+        let mut rest = self.buckets.get_mut(MARGIN..end).unwrap_or_default();
+        for bucket in buckets {
+            let (out, behind) = rest.split_at_mut(bucket.size() as usize);
+            decompressor.decompress_into(bucket, out)?;
+            rest = behind;
+        }
+        Ok(buffers)
+    }
+}
+
+/// Where each buffer lies when all buckets stand one after another behind [`MARGIN`] bytes.
+fn cut_buffers(table: &Header, buckets: &[Block<'_>]) -> Result<Vec<BufferPart>, ChunkFault> {
+    if table.has_non_proto && table.buffer_lengths.is_empty() {
+        return Err(ChunkFault::Walk("has records that are no messages, but no buffer of their lengths"));
+    }
+    let mut sizes = buckets.iter().map(Block::size);
+    let mut left = sizes.next().unwrap_or(0);
+    let mut begin = MARGIN;
+    let mut buffers = Vec::with_capacity(table.buffer_lengths.len());
+    for &len in &table.buffer_lengths {
+        if buckets.is_empty() || len > left {
+            return Err(ChunkFault::Buckets);
+        }
+        left -= len;
+        let end = begin + len as usize;
+        buffers.push(BufferPart { begin, end });
+        begin = end;
+        while left == 0 && let Some(size) = sizes.next() {
+            left = size;
+        }
+    }
+    if left > 0 || sizes.next().is_some() { Err(ChunkFault::Buckets) } else { Ok(buffers) }
+}
+
+/// Checks that the walk can make as many bytes as the chunk header claims, before they are allocated.
+fn check_output_size(
+    header: &ChunkHeader,
+    table: &Header,
+    buffers: &[BufferPart],
+    transitions: u64,
+) -> Result<(), ChunkFault> {
+    let buffered: u64 = buffers.iter().map(|buffer| (buffer.end - buffer.begin) as u64).sum();
+    let chains = transitions.saturating_mul(4).saturating_add(1);
+    let steps = chains.saturating_mul(table.nodes.len() as u64);
+    let limit = steps.saturating_mul(MOST_BYTES_OF_STEP).saturating_add(buffered);
+    let claimed = header.decoded_data_size;
+    if claimed > limit {
+        return Err(ChunkFault::TooLarge { what: "a decoded data size", claimed, limit });
+    }
+    Ok(())
+}
+
+/// The most steps of a walk, far beyond what writers need: about one a field and record.
+fn step_budget(header: &ChunkHeader, table: &Header, transitions: u64) -> u64 {
+    let work = header.decoded_data_size.saturating_add(header.num_records).saturating_add(transitions);
+    work.saturating_mul(16).saturating_add(table.nodes.len() as u64)
+}
