@@ -46,6 +46,9 @@ const EDITION_2023: Features = Features {
 };
 
 impl Features {
+    /// The value of `field_presence` for explicit presence.
+    pub const EXPLICIT_PRESENCE: i32 = 1;
+
     /// What holds at the top of a file: the defaults of its syntax or edition, then its own options.
     ///
     /// # Errors

@@ -72,12 +72,23 @@ impl FileSet {
         self.files.get(self.given..).unwrap_or_default()
     }
 
-    /// The full names of the top-level message types of the given files, without those of the files that
-    /// every compiler brings along.
-    pub fn top_level_messages(&self) -> Vec<String> {
-        let own = self.given().iter().filter(|file| !builtin::comes_with_compilers(file.name()));
-        own.flat_map(|file| file.message_type.iter().map(|message| join(file.package(), message.name())))
-            .collect()
+    /// The full names of the top-level message types of the given files, without those that every compiler
+    /// brings along. First the types of files that no other file imports; the number says how many those
+    /// are.
+    pub fn top_level_messages(&self) -> (Vec<String>, usize) {
+        let imported: HashSet<&String> = self.given().iter().flat_map(|file| &file.dependency).collect();
+        let (mut roots, mut others) = (Vec::new(), Vec::new());
+        for file in self.given().iter().filter(|file| !builtin::comes_with_compilers(file.name())) {
+            let names = if file.name.as_ref().is_some_and(|name| imported.contains(name)) {
+                &mut others
+            } else {
+                &mut roots
+            };
+            names.extend(file.message_type.iter().map(|message| join(file.package(), message.name())));
+        }
+        let count = roots.len();
+        roots.append(&mut others);
+        (roots, count)
     }
 
     /// All files.

@@ -4,12 +4,15 @@
 //! and linked into [`Descriptors`] from the wanted message on.
 
 mod builtin;
+mod compare;
+pub(crate) mod compile;
 mod error;
 mod features;
-mod files;
+pub(crate) mod files;
 mod limits;
 mod literal;
 mod map_entry;
+pub(crate) mod merge;
 mod model;
 mod resolve;
 mod symbols;
@@ -17,7 +20,8 @@ mod symbols;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
+mod union;
 mod wire;
 
 pub use error::DescriptorError;

@@ -279,6 +279,7 @@ pub struct FeatureSet {
 
 /// Values of [`FieldDescriptorProto::label`].
 pub mod label {
+    pub const OPTIONAL: i32 = 1;
     pub const REQUIRED: i32 = 2;
     pub const REPEATED: i32 = 3;
 }

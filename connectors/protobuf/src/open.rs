@@ -1,0 +1,176 @@
+//! Which message type the records of a table have: from the options, or from what the files say.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use recordfusion_core::{Error, Result};
+
+use crate::descriptor::compile::compile;
+use crate::descriptor::files::FileSet;
+use crate::descriptor::merge::{Version, listed, merge};
+use crate::descriptor::text::files_text;
+use crate::descriptor::{DescriptorError, Descriptors, MessageId};
+use crate::options::ProtobufOptions;
+
+/// What one record file says of its records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileDescriptors {
+    /// The record file, as the user knows it.
+    pub file: String,
+    /// Full name of the records' message type.
+    pub message_type: Option<String>,
+    /// Serialized `google.protobuf.FileDescriptorProto`s, in any order.
+    pub descriptors: Vec<Bytes>,
+}
+
+/// The message type of a table's records.
+#[derive(Debug, Clone)]
+pub struct RecordType {
+    /// The message type and all that it needs.
+    pub descriptors: Arc<Descriptors>,
+    /// The message type.
+    pub message: MessageId,
+    files: Arc<FileSet>,
+    proto_file: String,
+}
+
+impl RecordType {
+    /// .proto text that compiles to the message type and all that it needs: the files that define them,
+    /// imports first. If there are several, a comment line `// file: NAME` stands before each. The files of
+    /// `google/protobuf`, services, comments and custom options are left out. If versions of different
+    /// syntax were joined, the text of the first one's syntax cannot say everything of fields that only the
+    /// others have.
+    pub fn proto_text(&self) -> String {
+        files_text(&self.files, &self.proto_file)
+    }
+}
+
+impl From<Version> for RecordType {
+    fn from(version: Version) -> Self {
+        Self {
+            descriptors: Arc::new(version.descriptors),
+            message: version.message,
+            files: Arc::new(version.files),
+            proto_file: version.proto_file,
+        }
+    }
+}
+
+/// The message type of the records of `files`; `None` if they are plain bytes, as nobody gives descriptors
+/// or a name.
+///
+/// Descriptors given by option win over those of the files, and so does the name. A file that says nothing
+/// is read like the others. Versions of the message type are joined: fields are matched by number, and the
+/// first file's names win.
+///
+/// # Errors
+/// [`Error::Option`] for descriptors or a name given by option that do not work out; [`Error::Schema`] for
+/// files of different message types, with versions that contradict each other, or with descriptors that are
+/// broken or incomplete.
+pub fn record_descriptors(
+    files: &[FileDescriptors],
+    options: &ProtobufOptions,
+) -> Result<Option<RecordType>> {
+    match outside_descriptors(options)? {
+        Some((option, origin, set)) => {
+            let name = match wanted_name(files, options)? {
+                Some(name) => name.to_string(),
+                None => only_message(&set).map_err(|reason| option_error("message_type", reason))?,
+            };
+            let named = if options.message_type.is_some() { "message_type" } else { option };
+            let version = Version::new(&origin, set, &name);
+            Ok(Some(version.map_err(|error| option_error(blamed(&error, named, option), error))?.into()))
+        }
+        None => from_files(files, options),
+    }
+}
+
+/// The option that gives descriptors, what to call it, and the descriptors.
+fn outside_descriptors(options: &ProtobufOptions) -> Result<Option<(&'static str, String, FileSet)>> {
+    if let Some(path) = &options.descriptor_set {
+        let bad = |reason: String| option_error("descriptor_set", format!("{}: {reason}", path.display()));
+        let bytes = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
+        let set = FileSet::decode_set(&bytes).map_err(|error| bad(error.to_string()))?;
+        return Ok(Some(("descriptor_set", path.display().to_string(), set)));
+    }
+    if let Some(path) = &options.proto {
+        let set = compile(path, &options.proto_path).map_err(|error| option_error("proto", error))?;
+        return Ok(Some(("proto", path.display().to_string(), set)));
+    }
+    Ok(None)
+}
+
+/// The name given by option, else the one that the files agree on.
+fn wanted_name<'a>(files: &'a [FileDescriptors], options: &'a ProtobufOptions) -> Result<Option<&'a str>> {
+    if let Some(name) = &options.message_type {
+        return Ok(Some(name));
+    }
+    let mut named = files.iter().filter_map(|file| Some((file, file.message_type.as_deref()?)));
+    let Some((first, name)) = named.next() else { return Ok(None) };
+    match named.find(|(_, other)| *other != name) {
+        None => Ok(Some(name)),
+        Some((file, other)) => Err(Error::Schema(format!(
+            "{} holds records of type {name}, {} of type {other}; the option message_type would read both as \
+             one type",
+            first.file, file.file
+        ))),
+    }
+}
+
+/// The only message type that the records could have.
+fn only_message(set: &FileSet) -> std::result::Result<String, String> {
+    let (names, roots) = set.top_level_messages();
+    match names.as_slice() {
+        [name, ..] if roots == 1 => Ok(name.clone()),
+        _ => Err(format!("the name of the records' message type is needed; {}", listed(&names))),
+    }
+}
+
+fn from_files(files: &[FileDescriptors], options: &ProtobufOptions) -> Result<Option<RecordType>> {
+    let described = || files.iter().filter(|file| !file.descriptors.is_empty());
+    if described().next().is_none() && options.message_type.is_some() {
+        let reason = "no file holds descriptors; the option descriptor_set or proto can give them";
+        return Err(option_error("message_type", reason));
+    }
+    let Some(name) = wanted_name(files, options)? else { return Ok(None) };
+    let mut seen = HashSet::new();
+    let mut versions = Vec::new();
+    for file in described().filter(|file| seen.insert(&file.descriptors)) {
+        versions.extend(version(file, name, options.message_type.is_some())?);
+    }
+    let mut versions = versions.into_iter();
+    let Some(first) = versions.next() else { return Ok(None) };
+    let others: Vec<Version> = versions.collect();
+    let merged = merge(first, &others).map_err(|error| Error::Schema(error.to_string()))?;
+    Ok(Some(merged.into()))
+}
+
+/// What a file says of the message type `name`; nothing if it neither names nor knows the type.
+fn version(file: &FileDescriptors, name: &str, by_option: bool) -> Result<Option<Version>> {
+    let version = FileSet::decode(&file.descriptors).and_then(|set| Version::new(&file.file, set, name));
+    match version {
+        Ok(version) => Ok(Some(version)),
+        Err(DescriptorError::UnknownMessage { .. }) if !by_option && file.message_type.is_none() => Ok(None),
+        Err(error @ DescriptorError::UnknownMessage { .. }) if by_option => {
+            Err(option_error("message_type", format!("{}: {error}", file.file)))
+        }
+        Err(error) => {
+            let hint =
+                if error.is_unlinked() { "; the option descriptor_set can give all descriptors" } else { "" };
+            Err(Error::Schema(format!("{}: {error}{hint}", file.file)))
+        }
+    }
+}
+
+/// The option to blame: the one that gave the name if the name is the fault.
+fn blamed(error: &DescriptorError, named: &'static str, described: &'static str) -> &'static str {
+    if matches!(error, DescriptorError::UnknownMessage { .. }) { named } else { described }
+}
+
+fn option_error(name: &str, reason: impl ToString) -> Error {
+    Error::Option { name: name.to_string(), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests;
