@@ -1,0 +1,57 @@
+//! One bit per row.
+
+use std::ops::Range;
+
+use arrow::buffer::{BooleanBuffer, Buffer};
+
+/// Bits by row; rows that none is written for are 0.
+#[derive(Debug, Default)]
+pub(crate) struct Bitmap {
+    bytes: Vec<u8>,
+    usual_bytes: usize,
+}
+
+impl Bitmap {
+    /// Sets the bit of `row` to 1.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, row: usize) {
+        self.put(row, true);
+    }
+
+    /// Sets the bit of `row` to `value`.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, row: usize, value: bool) {
+        let index = row / 8;
+        if index >= self.bytes.len() {
+            self.grow(index);
+        }
+        let byte = &mut self.bytes[index];
+        *byte = *byte & !(1 << (row % 8)) | u8::from(value) << (row % 8);
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        let len = (index + 1).max(self.usual_bytes).max(2 * self.bytes.len());
+        self.bytes.resize(len, 0);
+    }
+
+    /// Sets the bits of `rows` to 0.
+    pub(crate) fn erase(&mut self, rows: Range<usize>) {
+        for row in rows.start..rows.end.min(8 * self.bytes.len()) {
+            self.put(row, false);
+        }
+    }
+
+    /// The bits of the first `rows` rows; the bitmap is empty afterwards.
+    pub(crate) fn take(&mut self, rows: usize) -> BooleanBuffer {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        self.usual_bytes = rows.div_ceil(8);
+        bytes.resize(self.usual_bytes, 0);
+        BooleanBuffer::new(Buffer::from_vec(bytes), 0, rows)
+    }
+
+    /// Forgets all bits.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+    }
+}

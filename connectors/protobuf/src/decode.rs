@@ -1,0 +1,365 @@
+//! The walk over a record's bytes: each field's value goes to the buffers that the plan names.
+
+use crate::columns::{Columns, LastMember};
+use crate::fault::{Fault, FaultKind, Result};
+use crate::plan::{Encoding, Op, Place, Plan, Slot, Source};
+use crate::wire::{self, MAX_DEPTH, WireFault, wire_type};
+
+/// Walks records of one block.
+pub(crate) struct Walk<'a> {
+    /// What to do with each field.
+    pub plan: &'a Plan,
+    /// Where values go.
+    pub columns: &'a mut Columns,
+    /// The block's buffer, which views point into.
+    pub data: &'a [u8],
+    /// Occurrences of known fields with another wire type.
+    pub mismatches: u64,
+}
+
+/// A message on the way: its plan, its row, and how deep it is.
+#[derive(Clone, Copy)]
+struct Frame {
+    message: u32,
+    row: usize,
+    depth: u32,
+    /// The field number whose end tag ends the message, or 0 for one that ends with its bytes.
+    group: u32,
+}
+
+/// Where a message's fields lie, and where the field after it begins.
+struct Extent {
+    begin: usize,
+    end: usize,
+    next: usize,
+}
+
+impl Walk<'_> {
+    /// Decodes the record at `begin..end` of the data into `row`.
+    pub(crate) fn record(&mut self, row: usize, begin: u32, end: u32) -> Result<()> {
+        let bytes = self.data.get(..end as usize).unwrap_or_default();
+        self.message(bytes, begin as usize, Frame { message: 0, row, depth: 0, group: 0 }).map(drop)
+    }
+
+    /// Decodes the fields from `at` to the end of `bytes` or of the group, and returns where that is: for a
+    /// group, where its end tag begins.
+    fn message(&mut self, bytes: &[u8], mut at: usize, frame: Frame) -> Result<usize> {
+        let plan = self.plan;
+        let message = &plan.messages[frame.message as usize];
+        while at < bytes.len() {
+            let begin = at;
+            let tag = wire::tag(bytes, &mut at)?;
+            let entry = message.tags.get(tag);
+            if let Some(index) = entry.index() {
+                let slot = &message.slots[index];
+                at = match self.field(bytes, at, tag, slot, frame) {
+                    Ok(at) => at,
+                    Err(fault) => return Err(fault.within(&message.names[index])),
+                };
+            } else if tag & 7 == wire_type::END_GROUP && frame.group != 0 && tag >> 3 == frame.group {
+                return Ok(begin);
+            } else {
+                self.mismatches += u64::from(entry == crate::plan::Entry::MISMATCH);
+                wire::skip(bytes, &mut at, tag, frame.depth)?;
+            }
+        }
+        if frame.group == 0 { Ok(at) } else { Err(WireFault::GroupWithoutEnd.into()) }
+    }
+
+    #[inline(always)]
+    fn field(&mut self, bytes: &[u8], mut at: usize, tag: u32, slot: &Slot, frame: Frame) -> Result<usize> {
+        let column = slot.column as usize;
+        match slot.op {
+            Op::Number(encoding) => self.number(bytes, &mut at, encoding, slot, frame.row)?,
+            Op::StrictText => {
+                let end = wire::length(bytes, &mut at)?;
+                let view = view(self.data, at, end);
+                let row = self.place(slot.place, frame.row)?;
+                let replaced = self.columns.views[column].set(row, view);
+                if replaced != 0 {
+                    self.check_view(replaced)?;
+                }
+                at = end;
+            }
+            Op::View => {
+                let end = wire::length(bytes, &mut at)?;
+                let view = view(self.data, at, end);
+                let row = self.place(slot.place, frame.row)?;
+                self.columns.views[column].set(row, view);
+                at = end;
+            }
+            Op::Message => {
+                let row = self.place(slot.place, frame.row)?;
+                at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
+            }
+            Op::MapEntry => {
+                let row = self.place(slot.place, frame.row)?;
+                at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
+                self.end_entry(slot, row);
+            }
+            Op::Packed(encoding) => {
+                let end = wire::length(bytes, &mut at)?;
+                self.packed(&bytes[..end], at, encoding, slot, frame.row)?;
+                at = end;
+            }
+            Op::Owned { strict } => {
+                let end = wire::length(bytes, &mut at)?;
+                let row = self.place(slot.place, frame.row)?;
+                let strings = &mut self.columns.bytes[column];
+                if strict {
+                    check_utf8(strings.get(row))?;
+                }
+                strings.replace(row, &bytes[at..end]);
+                at = end;
+            }
+            Op::Serialized => {
+                let row = self.place(slot.place, frame.row)?;
+                let extent = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?;
+                self.columns.bytes[column].append(row, &bytes[extent.begin..extent.end]);
+                at = extent.next;
+            }
+            Op::CheckText => {
+                let end = wire::length(bytes, &mut at)?;
+                check_utf8(&bytes[at..end])?;
+                at = end;
+            }
+            Op::CheckPacked(encoding) => {
+                let end = wire::length(bytes, &mut at)?;
+                check_packed(&bytes[..end], at, encoding)?;
+                at = end;
+            }
+        }
+        Ok(at)
+    }
+
+    #[inline(always)]
+    fn number(&mut self, bytes: &[u8], at: &mut usize, encoding: Encoding, slot: &Slot, row: usize) -> Result<()> {
+        let column = slot.column as usize;
+        match encoding {
+            Encoding::Varint32 | Encoding::Zigzag32 | Encoding::Fixed32 => {
+                let word = match encoding {
+                    Encoding::Varint32 => wire::varint(bytes, at)? as u32,
+                    Encoding::Zigzag32 => wire::zigzag32(wire::varint(bytes, at)? as u32),
+                    _ => wire::fixed32(bytes, at)?,
+                };
+                let row = self.place(slot.place, row)?;
+                self.columns.words[column].set(row, word);
+            }
+            Encoding::Varint64 | Encoding::Zigzag64 | Encoding::Fixed64 => {
+                let long = match encoding {
+                    Encoding::Varint64 => wire::varint(bytes, at)?,
+                    Encoding::Zigzag64 => wire::zigzag64(wire::varint(bytes, at)?),
+                    _ => wire::fixed64(bytes, at)?,
+                };
+                let row = self.place(slot.place, row)?;
+                self.columns.longs[column].set(row, long);
+            }
+            Encoding::Bool => {
+                let bit = wire::varint(bytes, at)? != 0;
+                let row = self.place(slot.place, row)?;
+                self.columns.bits[column].put(row, bit);
+            }
+            Encoding::ClosedEnum => {
+                let word = wire::varint(bytes, at)? as u32;
+                if self.is_known(slot.detail, word) {
+                    let row = self.place(slot.place, row)?;
+                    self.columns.words[column].set(row, word);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The row that a value at `place` of the message in `row` goes to.
+    #[inline(always)]
+    fn place(&mut self, place: Place, row: usize) -> Result<usize> {
+        match place {
+            Place::Row => {}
+            Place::Nullable(validity) => self.columns.validity[validity as usize].set(row),
+            Place::Item(items) => return Ok(self.columns.items[items as usize].push(row)),
+            Place::Member { validity, oneof, output } => {
+                let last = std::mem::replace(
+                    &mut self.columns.oneofs[oneof as usize],
+                    LastMember { row, member: Some(output) },
+                );
+                if let LastMember { row: last_row, member: Some(member) } = last
+                    && last_row == row
+                    && member != output
+                {
+                    self.take_back(member, row..row + 1)?;
+                }
+                self.columns.validity[validity as usize].set(row);
+            }
+        }
+        Ok(row)
+    }
+
+    /// Decodes the message behind `tag`: to the end of its length or of its group.
+    #[inline]
+    fn submessage(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        tag: u32,
+        slot: &Slot,
+        row: usize,
+        depth: u32,
+    ) -> Result<Extent> {
+        if depth > MAX_DEPTH {
+            return Err(WireFault::TooDeep.into());
+        }
+        let frame = Frame { message: slot.detail, row, depth, group: 0 };
+        if tag & 7 == wire_type::START_GROUP {
+            let end = self.message(bytes, at, Frame { group: tag >> 3, ..frame })?;
+            let mut next = end;
+            wire::tag(bytes, &mut next)?;
+            return Ok(Extent { begin: at, end, next });
+        }
+        let end = wire::length(bytes, &mut at)?;
+        self.message(&bytes[..end], at, frame)?;
+        Ok(Extent { begin: at, end, next: end })
+    }
+
+    /// Takes an entry out of its map if its value is a number that the closed enum does not have.
+    fn end_entry(&mut self, slot: &Slot, entry: usize) {
+        let Some((column, closed)) = self.plan.messages[slot.detail as usize].closed_value else { return };
+        let number = self.columns.words[column as usize].get(entry);
+        if let (false, Place::Item(items)) = (self.is_known(closed, number), slot.place) {
+            self.columns.items[items as usize].withdraw(entry);
+        }
+    }
+
+    #[inline]
+    fn is_known(&self, closed: u32, number: u32) -> bool {
+        self.plan.closed_enums[closed as usize].key(number as i32).is_some()
+    }
+
+    /// Values of a repeated field with one length before all of them, up to the end of `bytes`.
+    fn packed(&mut self, bytes: &[u8], mut at: usize, encoding: Encoding, slot: &Slot, row: usize) -> Result<()> {
+        let Place::Item(items) = slot.place else { return Ok(()) };
+        let column = slot.column as usize;
+        match encoding {
+            Encoding::Fixed32 => {
+                let (chunks, rest) = bytes[at..].as_chunks::<4>();
+                let first = self.columns.items[items as usize].push_run(row, chunks.len());
+                let run = self.columns.words[column].run(first, chunks.len());
+                run.iter_mut().zip(chunks).for_each(|(word, chunk)| *word = u32::from_le_bytes(*chunk));
+                if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
+            }
+            Encoding::Fixed64 => {
+                let (chunks, rest) = bytes[at..].as_chunks::<8>();
+                let first = self.columns.items[items as usize].push_run(row, chunks.len());
+                let run = self.columns.longs[column].run(first, chunks.len());
+                run.iter_mut().zip(chunks).for_each(|(long, chunk)| *long = u64::from_le_bytes(*chunk));
+                if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
+            }
+            _ => {
+                while at < bytes.len() {
+                    self.number(bytes, &mut at, encoding, slot, row)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks a string that a later one replaces: it would not be seen again.
+    #[cold]
+    fn check_view(&self, view: u128) -> Result<()> {
+        let len = view as u32 as usize;
+        if len <= 12 {
+            return check_utf8(&view.to_le_bytes()[4..4 + len]);
+        }
+        let begin = (view >> 96) as usize;
+        check_utf8(self.data.get(begin..begin + len).unwrap_or_default())
+    }
+
+    /// Takes back all that `rows` of an output hold: another member of the oneof was set.
+    fn take_back(&mut self, output: u32, rows: std::ops::Range<usize>) -> Result<()> {
+        let plan = self.plan;
+        let output = &plan.outputs[output as usize];
+        if let Some(validity) = output.validity {
+            self.columns.validity[validity as usize].erase(rows.clone());
+        }
+        let columns = &mut *self.columns;
+        match &output.source {
+            Source::Absent => {}
+            Source::Words { column, .. } | Source::Enum { column, .. } => columns.words[*column as usize].erase(rows),
+            Source::Longs(column) => columns.longs[*column as usize].erase(rows),
+            Source::Bits(column) => columns.bits[*column as usize].erase(rows),
+            Source::Views(column) => columns.views[*column as usize].erase(rows),
+            Source::Texts { column, strict } => {
+                for row in rows.clone().filter(|_| *strict) {
+                    self.check_view(self.columns.views[*column as usize].get(row))?;
+                }
+                self.columns.views[*column as usize].erase(rows);
+            }
+            Source::Bytes { column, strict } => {
+                for row in rows.clone().filter(|_| *strict) {
+                    check_utf8(columns.bytes[*column as usize].get(row))?;
+                }
+                columns.bytes[*column as usize].erase(rows);
+            }
+            Source::Json { column, .. } => columns.bytes[*column as usize].erase(rows),
+            Source::Message { fields, .. } => {
+                for &field in fields {
+                    self.take_back(field, rows.clone())?;
+                }
+            }
+            Source::List { items, item } => {
+                let erased = columns.items[*items as usize].erase(rows);
+                self.take_back(*item, erased)?;
+            }
+            Source::Map { items, key, value } => {
+                let erased = columns.items[*items as usize].erase(rows);
+                self.take_back(*key, erased.clone())?;
+                self.take_back(*value, erased)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks strings byte by byte or in blocks, whatever is faster for their length.
+fn check_utf8(bytes: &[u8]) -> Result<()> {
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Box::<Fault>::from(FaultKind::InvalidUtf8)),
+    }
+}
+
+fn check_packed(bytes: &[u8], mut at: usize, encoding: Encoding) -> Result<()> {
+    let width = match encoding {
+        Encoding::Fixed32 => 4,
+        Encoding::Fixed64 => 8,
+        _ => {
+            while at < bytes.len() {
+                wire::varint(bytes, &mut at)?;
+            }
+            return Ok(());
+        }
+    };
+    if (bytes.len() - at).is_multiple_of(width) { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
+}
+
+/// The view of `begin..end` of `data`: short values lie in the view itself.
+#[inline(always)]
+pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {
+    let len = end - begin;
+    let head = match data.get(begin..).and_then(<[u8]>::first_chunk::<16>) {
+        Some(head) => u128::from_le_bytes(*head),
+        None => head_near_the_end(data.get(begin..end).unwrap_or_default()),
+    };
+    if len <= 12 {
+        let kept = (1u128 << (8 * len)) - 1;
+        (head & kept) << 32 | len as u128
+    } else {
+        (begin as u128) << 96 | u128::from(head as u32) << 32 | len as u128
+    }
+}
+
+#[cold]
+fn head_near_the_end(bytes: &[u8]) -> u128 {
+    let mut head = [0; 16];
+    head.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    u128::from_le_bytes(head)
+}

@@ -1,0 +1,175 @@
+//! What a scan does with each field: compiled once from the column tree and the projection.
+//!
+//! A plan has a table per message node, from tag to [`Slot`], and an [`Output`] per Arrow field, which says
+//! how its array is made from the buffers that the slots write to.
+//!
+//! Fields that are not wanted are passed over by wire type: their contents are not looked into, so that a
+//! fault inside them is not seen. With all columns wanted, every known field is checked (section 6).
+
+mod check;
+mod compile;
+mod tags;
+
+use std::sync::Arc;
+
+use arrow::datatypes::FieldRef;
+
+pub(crate) use compile::compile;
+pub(crate) use tags::{Entry, TagTable};
+
+use crate::column_tree::Shape;
+use crate::columns::Columns;
+use crate::enum_names::EnumNames;
+use crate::well_known::JsonKind;
+
+/// A compiled scan.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// A plan per message node and per message type that is only checked; the record's is the first.
+    pub messages: Vec<MessagePlan>,
+    /// All outputs; they refer to each other by index.
+    pub outputs: Vec<Output>,
+    /// The outputs of the projected columns, each once.
+    pub columns: Vec<u32>,
+    /// The projection's order, as indices into `columns`.
+    pub order: Vec<usize>,
+    /// The enums whose numbers are checked while decoding.
+    pub closed_enums: Vec<Arc<EnumNames>>,
+    /// How many leaf columns are decoded.
+    pub leaves: u64,
+}
+
+/// How the fields of a message are decoded.
+#[derive(Debug, Default)]
+pub(crate) struct MessagePlan {
+    /// From tag to slot.
+    pub tags: TagTable,
+    /// What to do with a field, by index.
+    pub slots: Vec<Slot>,
+    /// The field name of each slot, for messages about faults.
+    pub names: Vec<String>,
+    /// Of a map entry with values of a closed enum: the values' column, and the enum.
+    pub closed_value: Option<(u32, u32)>,
+}
+
+/// What to do with an occurrence of a field.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot {
+    /// How the value is decoded.
+    pub op: Op,
+    /// Which row the value belongs to.
+    pub place: Place,
+    /// The buffer of the op's kind that takes the value.
+    pub column: u32,
+    /// The plan of the message that the value is, or the enum it has to be of.
+    pub detail: u32,
+}
+
+/// How a value is decoded, and into which kind of buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// A single number.
+    Number(Encoding),
+    /// A run of numbers with a length before it.
+    Packed(Encoding),
+    /// A view of a string, which may replace an earlier one only if that was valid UTF-8.
+    StrictText,
+    /// A view of a string or of bytes.
+    View,
+    /// A string or bytes copied to the column's own buffer. The flag is that of [`Op::StrictText`].
+    Owned { strict: bool },
+    /// A message that is decoded field by field, with a length before it or between group tags.
+    Message,
+    /// A message that is checked and kept as its bytes.
+    Serialized,
+    /// An entry of a map.
+    MapEntry,
+    /// A string that only has to be valid UTF-8.
+    CheckText,
+    /// A run of numbers that only has to be whole.
+    CheckPacked(Encoding),
+}
+
+/// How a number is encoded on the wire, and the kind of buffer that takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// Varint to 32 bits.
+    Varint32,
+    /// Zigzag varint to 32 bits.
+    Zigzag32,
+    /// Four bytes.
+    Fixed32,
+    /// Varint to 64 bits.
+    Varint64,
+    /// Zigzag varint to 64 bits.
+    Zigzag64,
+    /// Eight bytes.
+    Fixed64,
+    /// Varint to one bit.
+    Bool,
+    /// Varint to 32 bits, unless the slot's closed enum has no such number.
+    ClosedEnum,
+}
+
+/// The row of a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    /// That of the message.
+    Row,
+    /// That of the message, which the bitmap of this index marks.
+    Nullable(u32),
+    /// A new item of these items.
+    Item(u32),
+    /// As [`Place::Nullable`], and the other members of the oneof are taken back.
+    Member { validity: u32, oneof: u32, output: u32 },
+}
+
+/// How an array is made.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// The Arrow field.
+    pub field: FieldRef,
+    /// The bitmap of the rows that are there; without one, all rows are that the parent has.
+    pub validity: Option<u32>,
+    /// Whether a record with a row that is not there is incomplete.
+    pub required: bool,
+    /// From what the array is made.
+    pub source: Source,
+}
+
+/// From what an array is made: buffers of [`Columns`] and other outputs, by index.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Not wanted: all NULL.
+    Absent,
+    /// 32-bit numbers; `signed` tells how map keys are widened to 64 bits.
+    Words { column: u32, signed: bool },
+    /// 64-bit numbers.
+    Longs(u32),
+    /// Booleans.
+    Bits(u32),
+    /// Views of bytes.
+    Views(u32),
+    /// Views of strings. `strict`: invalid UTF-8 is a fault.
+    Texts { column: u32, strict: bool },
+    /// Strings or bytes in their own buffer, with `strict` for strings.
+    Bytes { column: u32, strict: bool },
+    /// Numbers of an enum.
+    Enum { column: u32, names: Arc<EnumNames> },
+    /// Serialized messages that show as JSON.
+    Json { column: u32, kind: JsonKind },
+    /// A message.
+    Message { shape: Shape, fields: Vec<u32> },
+    /// A list and its items.
+    List { items: u32, item: u32 },
+    /// A map, its keys and its values.
+    Map { items: u32, key: u32, value: u32 },
+}
+
+/// A plan and the empty buffers it writes to.
+pub(crate) struct Compiled {
+    /// The plan.
+    pub plan: Plan,
+    /// Its buffers.
+    pub columns: Columns,
+}

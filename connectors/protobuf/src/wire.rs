@@ -1,0 +1,267 @@
+//! The wire format: varints, tags, lengths, and passing over what is not wanted.
+//!
+//! Every function reads from `bytes` at `*at`, moves `*at` behind what it read, and never looks beyond the
+//! end of `bytes`.
+
+use thiserror::Error;
+
+/// Messages and groups below the record, counted together.
+pub(crate) const MAX_DEPTH: u32 = 100;
+
+/// Result with [`WireFault`].
+pub(crate) type Result<T> = std::result::Result<T, WireFault>;
+
+/// Why bytes are not a protobuf message (section 6 of the mapping).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(crate) enum WireFault {
+    #[error("the bytes end within a value")]
+    Truncated,
+    #[error("a varint is longer than ten bytes")]
+    LongVarint,
+    #[error("a length reaches beyond the end of the message")]
+    LengthBeyondEnd,
+    #[error("a tag does not fit 32 bits")]
+    LongTag,
+    #[error("a tag has the field number 0")]
+    FieldNumberZero,
+    #[error("a tag has the wire type {0}, which does not exist")]
+    UnknownWireType(u8),
+    #[error("a group has no end")]
+    GroupWithoutEnd,
+    #[error("a group ends that has not begun")]
+    EndWithoutGroup,
+    #[error("messages are nested more than {MAX_DEPTH} deep")]
+    TooDeep,
+    #[error("packed values end within a value")]
+    PackedRemainder,
+}
+
+/// The last three bits of a tag.
+pub(crate) mod wire_type {
+    pub(crate) const VARINT: u32 = 0;
+    pub(crate) const FIXED64: u32 = 1;
+    pub(crate) const LENGTH_DELIMITED: u32 = 2;
+    pub(crate) const START_GROUP: u32 = 3;
+    pub(crate) const END_GROUP: u32 = 4;
+    pub(crate) const FIXED32: u32 = 5;
+}
+
+/// The tag of a field number and a wire type.
+pub(crate) fn tag_of(number: u32, wire_type: u32) -> u32 {
+    number << 3 | wire_type
+}
+
+/// A varint of up to ten bytes; bits beyond the 64th are dropped.
+#[inline(always)]
+pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
+    match bytes.get(*at) {
+        Some(&byte) if byte < 0x80 => {
+            *at += 1;
+            Ok(u64::from(byte))
+        }
+        _ => long_varint(bytes, at),
+    }
+}
+
+/// Eight bytes at once where there are as many: the bits are gathered without a loop.
+#[inline]
+fn long_varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
+    let rest = bytes.get(*at..).unwrap_or_default();
+    if let Some(word) = rest.first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        let stops = !word & 0x8080_8080_8080_8080;
+        if stops != 0 {
+            *at += stops.trailing_zeros() as usize / 8 + 1;
+            return Ok(gather_sevens(word & (stops ^ stops.wrapping_sub(1))));
+        }
+    }
+    varint_by_bytes(rest, at)
+}
+
+/// Joins the low seven bits of each of the eight bytes.
+fn gather_sevens(word: u64) -> u64 {
+    let word = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+    let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x3fff_0000_3fff_0000) >> 2;
+    (word & 0x0000_0000_0fff_ffff) | (word & 0x0fff_ffff_0000_0000) >> 4
+}
+
+#[cold]
+fn varint_by_bytes(rest: &[u8], at: &mut usize) -> Result<u64> {
+    let mut value = 0;
+    for (index, &byte) in rest.iter().take(10).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * index);
+        if byte < 0x80 {
+            *at += index + 1;
+            return Ok(value);
+        }
+    }
+    Err(if rest.len() < 10 { WireFault::Truncated } else { WireFault::LongVarint })
+}
+
+/// A tag: field number and wire type. The field number may still be 0.
+#[inline(always)]
+pub(crate) fn tag(bytes: &[u8], at: &mut usize) -> Result<u32> {
+    match bytes.get(*at..) {
+        Some(&[byte, ..]) if byte < 0x80 => {
+            *at += 1;
+            Ok(u32::from(byte))
+        }
+        Some(&[low, high, ..]) if high < 0x80 => {
+            *at += 2;
+            Ok(u32::from(low & 0x7f) | u32::from(high) << 7)
+        }
+        _ => long_tag(bytes, at),
+    }
+}
+
+#[cold]
+fn long_tag(bytes: &[u8], at: &mut usize) -> Result<u32> {
+    let start = *at;
+    let value = varint(bytes, at).map_err(|fault| match fault {
+        WireFault::LongVarint => WireFault::LongTag,
+        other => other,
+    })?;
+    if *at - start > 5 {
+        return Err(WireFault::LongTag);
+    }
+    u32::try_from(value).map_err(|_| WireFault::LongTag)
+}
+
+/// A length, as the end of what it measures.
+#[inline(always)]
+pub(crate) fn length(bytes: &[u8], at: &mut usize) -> Result<usize> {
+    let length = varint(bytes, at)?;
+    if length > (bytes.len() - *at) as u64 {
+        return Err(WireFault::LengthBeyondEnd);
+    }
+    Ok(*at + length as usize)
+}
+
+/// Four bytes, little endian.
+#[inline(always)]
+pub(crate) fn fixed32(bytes: &[u8], at: &mut usize) -> Result<u32> {
+    let word = bytes.get(*at..).and_then(<[u8]>::first_chunk).ok_or(WireFault::Truncated)?;
+    *at += 4;
+    Ok(u32::from_le_bytes(*word))
+}
+
+/// Eight bytes, little endian.
+#[inline(always)]
+pub(crate) fn fixed64(bytes: &[u8], at: &mut usize) -> Result<u64> {
+    let word = bytes.get(*at..).and_then(<[u8]>::first_chunk).ok_or(WireFault::Truncated)?;
+    *at += 8;
+    Ok(u64::from_le_bytes(*word))
+}
+
+/// Undoes the zigzag encoding of sint32.
+#[inline(always)]
+pub(crate) fn zigzag32(value: u32) -> u32 {
+    value >> 1 ^ (value & 1).wrapping_neg()
+}
+
+/// Undoes the zigzag encoding of sint64.
+#[inline(always)]
+pub(crate) fn zigzag64(value: u64) -> u64 {
+    value >> 1 ^ (value & 1).wrapping_neg()
+}
+
+/// Passes over the value behind `tag`. Groups are checked to their end, length-delimited values are not
+/// looked into. `depth` is that of the message that holds the field.
+pub(crate) fn skip(bytes: &[u8], at: &mut usize, tag: u32, depth: u32) -> Result<()> {
+    if tag >> 3 == 0 {
+        return Err(WireFault::FieldNumberZero);
+    }
+    match tag & 7 {
+        wire_type::VARINT => varint(bytes, at).map(drop),
+        wire_type::FIXED64 => fixed64(bytes, at).map(drop),
+        wire_type::LENGTH_DELIMITED => length(bytes, at).map(|end| *at = end),
+        wire_type::START_GROUP => skip_group(bytes, at, tag >> 3, depth + 1),
+        wire_type::END_GROUP => Err(WireFault::EndWithoutGroup),
+        wire_type::FIXED32 => fixed32(bytes, at).map(drop),
+        other => Err(WireFault::UnknownWireType(other as u8)),
+    }
+}
+
+/// The recursion ends at [`MAX_DEPTH`].
+fn skip_group(bytes: &[u8], at: &mut usize, number: u32, depth: u32) -> Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(WireFault::TooDeep);
+    }
+    while *at < bytes.len() {
+        let tag = tag(bytes, at)?;
+        if tag == tag_of(number, wire_type::END_GROUP) {
+            return Ok(());
+        }
+        skip(bytes, at, tag, depth)?;
+    }
+    Err(WireFault::GroupWithoutEnd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_of_every_length() {
+        let cases: [(&[u8], u64); 7] = [
+            (&[0], 0),
+            (&[0x7f], 127),
+            (&[0x80, 0x01], 128),
+            (&[0xff, 0xff, 0x7f], (1 << 21) - 1),
+            (&[0xff; 7], 0),
+            (&[0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x08], 0x10_1c60_a141_80c1_01),
+            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], u64::MAX),
+        ];
+        for (bytes, value) in cases {
+            let padded = [bytes, &[0; 8]].concat();
+            let (mut short, mut long) = (0, 0);
+            if bytes == [0xff; 7] {
+                assert_eq!(varint(bytes, &mut short), Err(WireFault::Truncated));
+                continue;
+            }
+            assert_eq!(varint(bytes, &mut short), Ok(value), "{bytes:x?}");
+            assert_eq!(varint(&padded, &mut long), Ok(value), "{bytes:x?}");
+            assert_eq!((short, long), (bytes.len(), bytes.len()));
+        }
+        assert_eq!(varint(&[0x80; 10], &mut 0), Err(WireFault::LongVarint));
+    }
+
+    #[test]
+    fn tags_fit_five_bytes_and_32_bits() {
+        assert_eq!(tag(&[0x08], &mut 0), Ok(8));
+        assert_eq!(tag(&[0x82, 0x01], &mut 0), Ok(130));
+        assert_eq!(tag(&[0xff, 0xff, 0xff, 0xff, 0x0f], &mut 0), Ok(u32::MAX));
+        assert_eq!(tag(&[0x88, 0x80, 0x80, 0x80, 0x40], &mut 0), Err(WireFault::LongTag));
+        assert_eq!(tag(&[0x88, 0x80, 0x80, 0x80, 0x80, 0x00], &mut 0), Err(WireFault::LongTag));
+        assert_eq!(tag(&[0x80], &mut 0), Err(WireFault::Truncated));
+    }
+
+    #[test]
+    fn unknown_fields_are_passed_over_or_refused() {
+        let cases: [(&[u8], Result<usize>); 10] = [
+            (&[0x08, 0x96, 0x01], Ok(3)),
+            (&[0x09, 1, 2, 3, 4, 5, 6, 7, 8], Ok(9)),
+            (&[0x0a, 2, 0x0f, 0xff], Ok(4)),
+            (&[0x0b, 0x13, 0x14, 0x08, 1, 0x0c], Ok(6)),
+            (&[0x0b, 0x14], Err(WireFault::EndWithoutGroup)),
+            (&[0x0b, 0x08, 1], Err(WireFault::GroupWithoutEnd)),
+            (&[0x0a, 2, 1], Err(WireFault::LengthBeyondEnd)),
+            (&[0x0d, 1, 2, 3], Err(WireFault::Truncated)),
+            (&[0x0e], Err(WireFault::UnknownWireType(6))),
+            (&[0x00, 1], Err(WireFault::FieldNumberZero)),
+        ];
+        for (bytes, expected) in cases {
+            let mut at = 0;
+            let result = tag(bytes, &mut at).and_then(|tag| skip(bytes, &mut at, tag, 0));
+            assert_eq!(result.map(|()| at), expected, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn groups_nest_to_the_limit() {
+        for (depth, expected) in [(100, Ok(())), (101, Err(WireFault::TooDeep))] {
+            let bytes = [vec![0x0b; depth], vec![0x0c; depth]].concat();
+            assert_eq!(skip(&bytes, &mut 1, 0x0b, 0), expected);
+        }
+    }
+}
