@@ -80,7 +80,8 @@ impl EnumNames {
     fn names_and_digits(&self, unknown: &[i32]) -> ArrayRef {
         let names = self.names.as_any().downcast_ref::<StringArray>();
         let names = names.into_iter().flatten().flatten().map(str::to_string);
-        Arc::new(StringArray::from_iter_values(names.chain(unknown.iter().map(i32::to_string))))
+        let names: Vec<String> = names.chain(unknown.iter().map(i32::to_string)).collect();
+        Arc::new(StringArray::from(names))
     }
 }
 
