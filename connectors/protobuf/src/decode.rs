@@ -133,7 +133,14 @@ impl Walk<'_> {
     }
 
     #[inline(always)]
-    fn number(&mut self, bytes: &[u8], at: &mut usize, encoding: Encoding, slot: &Slot, row: usize) -> Result<()> {
+    fn number(
+        &mut self,
+        bytes: &[u8],
+        at: &mut usize,
+        encoding: Encoding,
+        slot: &Slot,
+        row: usize,
+    ) -> Result<()> {
         let column = slot.column as usize;
         match encoding {
             Encoding::Varint32 | Encoding::Zigzag32 | Encoding::Fixed32 => {
@@ -235,7 +242,14 @@ impl Walk<'_> {
     }
 
     /// Values of a repeated field with one length before all of them, up to the end of `bytes`.
-    fn packed(&mut self, bytes: &[u8], mut at: usize, encoding: Encoding, slot: &Slot, row: usize) -> Result<()> {
+    fn packed(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        encoding: Encoding,
+        slot: &Slot,
+        row: usize,
+    ) -> Result<()> {
         let Place::Item(items) = slot.place else { return Ok(()) };
         let column = slot.column as usize;
         match encoding {
@@ -283,7 +297,9 @@ impl Walk<'_> {
         let columns = &mut *self.columns;
         match &output.source {
             Source::Absent => {}
-            Source::Words { column, .. } | Source::Enum { column, .. } => columns.words[*column as usize].erase(rows),
+            Source::Words { column, .. } | Source::Enum { column, .. } => {
+                columns.words[*column as usize].erase(rows)
+            }
             Source::Longs(column) => columns.longs[*column as usize].erase(rows),
             Source::Bits(column) => columns.bits[*column as usize].erase(rows),
             Source::Views(column) => columns.views[*column as usize].erase(rows),

@@ -59,7 +59,11 @@ impl EnumNames {
 
     /// The dictionary of a column of numbers. Numbers without a name show as their digits, in a copy of
     /// the names made for this column.
-    pub(crate) fn column(&self, numbers: Vec<u32>, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+    pub(crate) fn column(
+        &self,
+        numbers: Vec<u32>,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef, ArrowError> {
         let mut unknown: Vec<i32> = Vec::new();
         let mut unknown_keys = HashMap::new();
         let named = self.names.len() as i32;
@@ -73,7 +77,8 @@ impl EnumNames {
             })
         };
         let keys = Int32Array::new(numbers.into_iter().map(key).collect(), nulls);
-        let names = if unknown.is_empty() { Arc::clone(&self.names) } else { self.names_and_digits(&unknown) };
+        let names =
+            if unknown.is_empty() { Arc::clone(&self.names) } else { self.names_and_digits(&unknown) };
         Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, names)?))
     }
 
@@ -117,7 +122,8 @@ mod tests {
     fn columns_without_unknown_numbers_share_the_names() {
         let names = names(&[("A", 0), ("B", 1)]);
         let [one, two] = [[0, 1], [1, 1]].map(|numbers| names.column(numbers.to_vec(), None).expect("known"));
-        let values = |column: &ArrayRef| column.as_dictionary::<Int32Type>().values().to_data().buffers()[1].as_ptr();
+        let values =
+            |column: &ArrayRef| column.as_dictionary::<Int32Type>().values().to_data().buffers()[1].as_ptr();
         assert_eq!(values(&one), values(&two));
     }
 }

@@ -45,7 +45,12 @@ pub(crate) struct Finish<'a> {
 
 impl Finish<'_> {
     /// The array of `rows` rows of an output. `parent`: which rows its message is there for.
-    pub(crate) fn array(&mut self, output: u32, rows: usize, parent: Option<&NullBuffer>) -> Result<ArrayRef> {
+    pub(crate) fn array(
+        &mut self,
+        output: u32,
+        rows: usize,
+        parent: Option<&NullBuffer>,
+    ) -> Result<ArrayRef> {
         let plan = self.plan;
         let output = &plan.outputs[output as usize];
         if matches!(output.source, Source::Absent) {
@@ -73,7 +78,9 @@ impl Finish<'_> {
                 words(data_type, *signed, columns.words[*column as usize].take(rows), nulls)?
             }
             Source::Longs(column) => longs(data_type, columns.longs[*column as usize].take(rows), nulls)?,
-            Source::Bits(column) => Arc::new(BooleanArray::new(columns.bits[*column as usize].take(rows), nulls)),
+            Source::Bits(column) => {
+                Arc::new(BooleanArray::new(columns.bits[*column as usize].take(rows), nulls))
+            }
             Source::Views(column) => {
                 let views = columns.views[*column as usize].take(rows);
                 Arc::new(BinaryViewArray::try_new(views.into(), [self.data.clone()], nulls)?)
@@ -90,7 +97,9 @@ impl Finish<'_> {
                     _ => Arc::new(BinaryArray::try_new(offsets, Buffer::from_vec(bytes), nulls)?),
                 }
             }
-            Source::Enum { column, names } => names.column(columns.words[*column as usize].take(rows), nulls)?,
+            Source::Enum { column, names } => {
+                names.column(columns.words[*column as usize].take(rows), nulls)?
+            }
             Source::Json { column, kind } => self.json(*column, *kind, rows, nulls)?,
             Source::Message { shape, fields } => self.message(*shape, fields, data_type, rows, nulls)?,
             Source::List { items, item } => self.list(*items, *item, data_type, rows, nulls)?,
@@ -98,7 +107,13 @@ impl Finish<'_> {
         })
     }
 
-    fn json(&mut self, column: u32, kind: JsonKind, rows: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    fn json(
+        &mut self,
+        column: u32,
+        kind: JsonKind,
+        rows: usize,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef> {
         let (offsets, bytes) = self.columns.bytes[column as usize].take(rows)?;
         let text = |row: usize| {
             let there = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
@@ -215,7 +230,12 @@ fn reinterpret<T: ArrowNativeType>(values: Vec<impl ArrowNativeType>) -> ScalarB
     ScalarBuffer::from(Buffer::from_vec(values))
 }
 
-fn words(data_type: &DataType, signed: bool, values: Vec<u32>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+fn words(
+    data_type: &DataType,
+    signed: bool,
+    values: Vec<u32>,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
     Ok(match data_type {
         DataType::UInt32 => Arc::new(UInt32Array::try_new(values.into(), nulls)?),
         DataType::Float32 => Arc::new(Float32Array::try_new(reinterpret(values), nulls)?),

@@ -13,7 +13,11 @@ use crate::fault::Result;
 const FEW: usize = 8;
 
 /// The entries that stay, in order, with `offsets` made theirs; `None` if all do.
-pub(crate) fn entries_to_keep(offsets: &mut [i32], withdrawn: &[usize], keys: &ArrayRef) -> Option<UInt32Array> {
+pub(crate) fn entries_to_keep(
+    offsets: &mut [i32],
+    withdrawn: &[usize],
+    keys: &ArrayRef,
+) -> Option<UInt32Array> {
     match keys.data_type() {
         DataType::Utf8 => {
             let keys = keys.as_string::<i32>();

@@ -156,7 +156,10 @@ impl BatchDecoder {
 /// Whole records as a column, as often as it is wanted.
 fn raw(block: &RecordBlock, rows: Range<usize>, columns: usize) -> Result<Vec<ArrayRef>> {
     let places = block.places().get(rows).unwrap_or_default();
-    let views = places.iter().map(|&(begin, end)| view(block.data(), begin as usize, end as usize)).collect::<Vec<u128>>();
+    let views = places
+        .iter()
+        .map(|&(begin, end)| view(block.data(), begin as usize, end as usize))
+        .collect::<Vec<u128>>();
     let array: ArrayRef = Arc::new(BinaryViewArray::try_new(views.into(), [block.data().clone()], None)?);
     Ok(vec![array; columns])
 }
@@ -174,7 +177,11 @@ impl MessageState {
             Err(fault) => {
                 let (row, fault) = self.first_fault(block, rows, fault);
                 let fault = fault.describe(&self.name);
-                return Err(Error::BadRecord { file: file.to_string(), position: block.position(row), fault });
+                return Err(Error::BadRecord {
+                    file: file.to_string(),
+                    position: block.position(row),
+                    fault,
+                });
             }
         };
         if self.batches == 0 {
@@ -200,7 +207,8 @@ impl MessageState {
 
     fn walk_and_finish(&mut self, block: &RecordBlock, rows: Range<usize>) -> Decoded<Batch> {
         let count = rows.len();
-        let mut walk = Walk { plan: &self.plan, columns: &mut self.columns, data: block.data(), mismatches: 0 };
+        let mut walk =
+            Walk { plan: &self.plan, columns: &mut self.columns, data: block.data(), mismatches: 0 };
         for (row, &(begin, end)) in block.places().get(rows).unwrap_or_default().iter().enumerate() {
             walk.record(row, begin, end)?;
         }
@@ -222,7 +230,12 @@ impl MessageState {
     }
 
     /// The first record of `rows` with a fault, found by halving; `fault` is one of them.
-    fn first_fault(&mut self, block: &RecordBlock, rows: Range<usize>, fault: Box<Fault>) -> (usize, Box<Fault>) {
+    fn first_fault(
+        &mut self,
+        block: &RecordBlock,
+        rows: Range<usize>,
+        fault: Box<Fault>,
+    ) -> (usize, Box<Fault>) {
         let (mut rows, mut fault) = (rows, fault);
         while rows.len() > 1 {
             let middle = rows.start + rows.len() / 2;

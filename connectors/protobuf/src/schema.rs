@@ -66,7 +66,9 @@ pub(crate) fn map_key(key: &ArrowField) -> FieldRef {
 pub(crate) fn data_type(form: &Form) -> DataType {
     match form {
         Form::Number(kind) => number(*kind),
-        Form::Text { storage: Storage::Shared, .. } | Form::Serialized { json: Some(_), .. } => DataType::Utf8View,
+        Form::Text { storage: Storage::Shared, .. } | Form::Serialized { json: Some(_), .. } => {
+            DataType::Utf8View
+        }
         Form::Text { storage: Storage::Owned, .. } => DataType::Utf8,
         Form::Bytes(Storage::Shared) => DataType::BinaryView,
         Form::Bytes(Storage::Owned) | Form::Serialized { json: None, .. } => DataType::Binary,

@@ -126,13 +126,20 @@ impl Compare<'_> {
             (_, Value::Null, Value::Null) => Ok(()),
             (_, Value::Null, _) | (_, _, Value::Null) => differs(),
             (Value::String(kind), ..) if kind == "json" => {
-                let parse = |text: &Value| serde_json::from_str::<Value>(text.as_str().expect("text")).expect("JSON");
+                let parse =
+                    |text: &Value| serde_json::from_str::<Value>(text.as_str().expect("text")).expect("JSON");
                 if same_numbers(&parse(want), &parse(got)) { Ok(()) } else { differs() }
             }
             (Value::String(kind), ..) if kind == "float" || kind == "double" => {
                 if same_float(want, got, kind == "float") { Ok(()) } else { differs() }
             }
-            (Value::String(_), ..) => if want == got { Ok(()) } else { differs() },
+            (Value::String(_), ..) => {
+                if want == got {
+                    Ok(())
+                } else {
+                    differs()
+                }
+            }
             (Value::Object(kind), ..) => self.nested(kind, want, got),
             _ => differs(),
         }
@@ -163,9 +170,21 @@ impl Compare<'_> {
                 let known = choice["any_of"].as_array().expect("a list").contains(got);
                 if known { Ok(()) } else { differs() }
             }
-            Value::String(_) => if want == got { Ok(()) } else { differs() },
+            Value::String(_) => {
+                if want == got {
+                    Ok(())
+                } else {
+                    differs()
+                }
+            }
             _ if got.is_object() => self.message(kind["message"].as_str().expect("a name"), want, got),
-            _ => if want == got { Ok(()) } else { differs() },
+            _ => {
+                if want == got {
+                    Ok(())
+                } else {
+                    differs()
+                }
+            }
         }
     }
 }
@@ -186,7 +205,9 @@ fn same_numbers(left: &Value, right: &Value) -> bool {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_numbers(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
-            let same = |(key, value): (&String, &Value)| right.get(key).is_some_and(|other| same_numbers(value, other));
+            let same = |(key, value): (&String, &Value)| {
+                right.get(key).is_some_and(|other| same_numbers(value, other))
+            };
             left.len() == right.len() && left.iter().all(same)
         }
         _ => left == right,

@@ -96,7 +96,13 @@ impl<'a> Compiler<'a> {
         push(&mut self.outputs, Output { field, validity, required, source: Source::Absent })
     }
 
-    fn field(&mut self, message: &mut MessagePlan, node: &Node, wanted: &Selection, oneof: Option<u32>) -> u32 {
+    fn field(
+        &mut self,
+        message: &mut MessagePlan,
+        node: &Node,
+        wanted: &Selection,
+        oneof: Option<u32>,
+    ) -> u32 {
         let nullable = node.absence != Absence::Default;
         let validity = nullable.then(|| push(&mut self.columns.validity, Bitmap::default()));
         let output = self.output(node, validity);
@@ -197,7 +203,13 @@ impl<'a> Compiler<'a> {
         (index, Source::Message { shape, fields })
     }
 
-    fn map(&mut self, items: u32, parts: [&Node; 2], known_values: bool, wanted: &Selection) -> (u32, Source) {
+    fn map(
+        &mut self,
+        items: u32,
+        parts: [&Node; 2],
+        known_values: bool,
+        wanted: &Selection,
+    ) -> (u32, Source) {
         let (entry, outputs) = self.message(&parts.map(|part| (part, Some(wanted))));
         let [key, value] = outputs[..] else { return (entry, Source::Absent) };
         if let (true, Source::Enum { column, names }) = (known_values, &self.outputs[value as usize].source) {
@@ -254,7 +266,9 @@ fn tags(node: &Node) -> Vec<u32> {
     let types = match form {
         Form::Number(kind) => vec![number_type(encoding(*kind))],
         Form::Enum { .. } => vec![wire_type::VARINT],
-        Form::Message { group: true, .. } | Form::Serialized { group: true, .. } => vec![wire_type::START_GROUP],
+        Form::Message { group: true, .. } | Form::Serialized { group: true, .. } => {
+            vec![wire_type::START_GROUP]
+        }
         _ => vec![wire_type::LENGTH_DELIMITED],
     };
     let packable = matches!(form, Form::Number(_) | Form::Enum { .. }) && matches!(node.form, Form::List(_));

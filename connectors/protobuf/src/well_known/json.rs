@@ -151,7 +151,8 @@ fn write_value(value: &Json<'_>, text: &mut String) -> Result<()> {
 }
 
 fn write_object(entries: &[(Cow<'_, str>, Json<'_>)], text: &mut String) -> Result<()> {
-    let mut unwritten: HashMap<&str, &Json<'_>> = entries.iter().map(|(key, value)| (key.as_ref(), value)).collect();
+    let mut unwritten: HashMap<&str, &Json<'_>> =
+        entries.iter().map(|(key, value)| (key.as_ref(), value)).collect();
     text.push('{');
     let mut separator = "";
     for (key, _) in entries {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, AsArray, Date32Array, DurationMicrosecondArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    ArrayRef, AsArray, Date32Array, DurationMicrosecondArray, Time64MicrosecondArray,
+    TimestampMicrosecondArray,
 };
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{Int32Type, Int64Type};
@@ -17,7 +18,11 @@ const NANOS_PER_SECOND: i32 = 1_000_000_000;
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a time beyond what 64 bits of microseconds reach.
-pub(crate) fn timestamps(parts: &[ArrayRef], nulls: Option<NullBuffer>, truncated: &mut u64) -> Result<ArrayRef> {
+pub(crate) fn timestamps(
+    parts: &[ArrayRef],
+    nulls: Option<NullBuffer>,
+    truncated: &mut u64,
+) -> Result<ArrayRef> {
     let values = micros(parts, "timestamp", truncated)?;
     Ok(Arc::new(TimestampMicrosecondArray::try_new(values.into(), nulls)?.with_timezone("UTC")))
 }
@@ -27,7 +32,11 @@ pub(crate) fn timestamps(parts: &[ArrayRef], nulls: Option<NullBuffer>, truncate
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a duration beyond what 64 bits of microseconds reach.
-pub(crate) fn durations(parts: &[ArrayRef], nulls: Option<NullBuffer>, truncated: &mut u64) -> Result<ArrayRef> {
+pub(crate) fn durations(
+    parts: &[ArrayRef],
+    nulls: Option<NullBuffer>,
+    truncated: &mut u64,
+) -> Result<ArrayRef> {
     let values = micros(parts, "duration", truncated)?;
     Ok(Arc::new(DurationMicrosecondArray::try_new(values.into(), nulls)?))
 }
@@ -84,7 +93,11 @@ fn days_since_1970(year: i32, month: i32, day: i32) -> Option<i32> {
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a time that is not of one day.
-pub(crate) fn times_of_day(parts: &[ArrayRef], nulls: Option<NullBuffer>, truncated: &mut u64) -> Result<ArrayRef> {
+pub(crate) fn times_of_day(
+    parts: &[ArrayRef],
+    nulls: Option<NullBuffer>,
+    truncated: &mut u64,
+) -> Result<ArrayRef> {
     let [hours, minutes, seconds, nanos] = parts else {
         return Ok(Arc::new(Time64MicrosecondArray::new_null(0)));
     };

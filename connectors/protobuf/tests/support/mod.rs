@@ -79,7 +79,8 @@ pub fn fixture_decoder(set: &[u8], message: &str) -> RecordDecoder {
 /// The bytes behind hexadecimal digits; spaces do not count.
 pub fn hex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits.bytes().filter(|byte| *byte != b' ').collect();
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("digits");
+    let byte =
+        |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("digits");
     digits.chunks(2).map(byte).collect()
 }
 

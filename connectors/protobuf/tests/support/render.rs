@@ -35,7 +35,9 @@ pub fn value(array: &ArrayRef, row: usize) -> Value {
             let dictionary = array.as_dictionary::<Int32Type>();
             value(dictionary.values(), dictionary.keys().value(row) as usize)
         }
-        DataType::Timestamp(..) => json!(timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row))),
+        DataType::Timestamp(..) => {
+            json!(timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row)))
+        }
         DataType::Duration(_) => json!(duration(array.as_primitive::<DurationMicrosecondType>().value(row))),
         DataType::Date32 => json!(date(i64::from(array.as_primitive::<Date32Type>().value(row)))),
         DataType::Time64(_) => json!(time(array.as_primitive::<Time64MicrosecondType>().value(row))),
@@ -73,7 +75,8 @@ pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let word = chunk.iter().enumerate().fold(0u32, |word, (at, byte)| word | u32::from(*byte) << (16 - 8 * at));
+        let word =
+            chunk.iter().enumerate().fold(0u32, |word, (at, byte)| word | u32::from(*byte) << (16 - 8 * at));
         for digit in 0..4 {
             let index = (word >> (18 - 6 * digit)) as usize & 63;
             text.push(if digit <= chunk.len() { DIGITS[index] as char } else { '=' });
