@@ -80,7 +80,11 @@ pub fn record_descriptors(
             };
             let named = if options.message_type.is_some() { "message_type" } else { option };
             let version = Version::new(&origin, set, &name);
-            Ok(Some(version.map_err(|error| option_error(blamed(&error, named, option), error))?.into()))
+            Ok(Some(
+                version
+                    .map_err(|error| option_error(blamed(&error, named, option), error.to_string()))?
+                    .into(),
+            ))
         }
         None => from_files(files, options),
     }
@@ -95,7 +99,8 @@ fn outside_descriptors(options: &ProtobufOptions) -> Result<Option<(&'static str
         return Ok(Some(("descriptor_set", path.display().to_string(), set)));
     }
     if let Some(path) = &options.proto {
-        let set = compile(path, &options.proto_path).map_err(|error| option_error("proto", error))?;
+        let set =
+            compile(path, &options.proto_path).map_err(|error| option_error("proto", error.to_string()))?;
         return Ok(Some(("proto", path.display().to_string(), set)));
     }
     Ok(None)
@@ -139,10 +144,8 @@ fn from_files(files: &[FileDescriptors], options: &ProtobufOptions) -> Result<Op
     for file in described().filter(|file| seen.insert(&file.descriptors)) {
         versions.extend(version(file, name, options.message_type.is_some())?);
     }
-    let mut versions = versions.into_iter();
-    let Some(first) = versions.next() else { return Ok(None) };
-    let others: Vec<Version> = versions.collect();
-    let merged = merge(first, &others).map_err(|error| Error::Schema(error.to_string()))?;
+    let Some((first, others)) = versions.split_first() else { return Ok(None) };
+    let merged = merge(first, others).map_err(|error| Error::Schema(error.to_string()))?;
     Ok(Some(merged.into()))
 }
 
@@ -168,8 +171,8 @@ fn blamed(error: &DescriptorError, named: &'static str, described: &'static str)
     if matches!(error, DescriptorError::UnknownMessage { .. }) { named } else { described }
 }
 
-fn option_error(name: &str, reason: impl ToString) -> Error {
-    Error::Option { name: name.to_string(), reason: reason.to_string() }
+fn option_error(name: &str, reason: impl Into<String>) -> Error {
+    Error::Option { name: name.to_string(), reason: reason.into() }
 }
 
 #[cfg(test)]

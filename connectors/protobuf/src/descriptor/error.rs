@@ -131,6 +131,13 @@ pub enum DescriptorError {
 }
 
 impl DescriptorError {
+    /// Bytes that the wire decoder refused.
+    pub(crate) fn bytes(error: &prost::DecodeError) -> Self {
+        let text = error.to_string();
+        let reason = text.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&text);
+        Self::Bytes(reason.to_string())
+    }
+
     /// Whether a type is needed that is not there.
     pub(crate) fn is_unlinked(&self) -> bool {
         matches!(self, Self::MissingImport { .. } | Self::UnknownType { .. })

@@ -26,7 +26,10 @@ impl FileSet {
         let mut decoded = Vec::with_capacity(files.len());
         for bytes in files {
             budget.file(bytes.as_ref())?;
-            decoded.push(FileDescriptorProto::decode(bytes.as_ref()).map_err(bad_bytes)?);
+            decoded.push(
+                FileDescriptorProto::decode(bytes.as_ref())
+                    .map_err(|error| DescriptorError::bytes(&error))?,
+            );
         }
         Self::new(decoded)
     }
@@ -37,7 +40,7 @@ impl FileSet {
     /// As [`Self::decode`].
     pub fn decode_set(set: &[u8]) -> Result<Self, DescriptorError> {
         limits::Budget::default().set(set)?;
-        Self::new(FileDescriptorSet::decode(set).map_err(bad_bytes)?.file)
+        Self::new(FileDescriptorSet::decode(set).map_err(|error| DescriptorError::bytes(&error))?.file)
     }
 
     /// Drops repetitions, and adds the well-known files that are missing.
@@ -95,10 +98,6 @@ impl FileSet {
     pub fn files(&self) -> &[FileDescriptorProto] {
         &self.files
     }
-}
-
-fn bad_bytes(error: prost::DecodeError) -> DescriptorError {
-    DescriptorError::Bytes(error.to_string())
 }
 
 /// Files whose texts are equal mean the same, even if their bytes differ.

@@ -52,7 +52,7 @@ impl Budget {
     }
 
     fn count(&mut self, element: Element, mut bytes: &[u8], depth: usize) -> Result<(), DescriptorError> {
-        let bad = |error: prost::DecodeError| DescriptorError::Bytes(error.to_string());
+        let bad = |error: prost::DecodeError| DescriptorError::bytes(&error);
         if depth > MAX_DEPTH {
             return Err(DescriptorError::Bytes("message types are nested too deep".to_string()));
         }

@@ -42,16 +42,16 @@ impl Version {
 ///
 /// # Errors
 /// [`DescriptorError::Conflict`] with the first two files whose versions exclude each other.
-pub(crate) fn merge(first: Version, others: &[Version]) -> Result<Version, DescriptorError> {
+pub(crate) fn merge(first: &Version, others: &[Version]) -> Result<Version, DescriptorError> {
     let mut merged = first.clone();
     for (at, other) in others.iter().enumerate() {
         if merged.descriptors == other.descriptors {
             continue;
         }
         if let Some(difference) = conflict(&merged, other) {
-            let earlier = [&first].into_iter().chain(others.iter().take(at));
+            let earlier = [first].into_iter().chain(others.iter().take(at));
             let found = earlier.filter_map(|earlier| Some((earlier, conflict(earlier, other)?))).next();
-            let (earlier, difference) = found.unwrap_or((&first, difference));
+            let (earlier, difference) = found.unwrap_or((first, difference));
             return Err(DescriptorError::Conflict {
                 first: earlier.origin.clone(),
                 second: other.origin.clone(),

@@ -58,6 +58,8 @@ struct Linker<'s, 'a> {
     symbols: &'s Symbols<'a>,
     descriptors: Descriptors,
     enums: HashMap<Arc<str>, EnumId>,
+    /// Numbers of the enum values by name; of values of one name, the first.
+    enum_values: HashMap<(EnumId, &'a str), i32>,
     /// Definitions of the messages by index; those from `linked` on have no fields yet.
     definitions: Vec<(Scope<'a>, &'a DescriptorProto)>,
     linked: usize,
@@ -72,6 +74,7 @@ impl<'s, 'a> Linker<'s, 'a> {
             symbols,
             descriptors,
             enums: HashMap::new(),
+            enum_values: HashMap::new(),
             definitions: Vec::new(),
             linked: 0,
             lenient: false,
@@ -98,7 +101,7 @@ impl<'s, 'a> Linker<'s, 'a> {
     fn enum_id(
         &mut self,
         scope: &Scope<'a>,
-        definition: &EnumDescriptorProto,
+        definition: &'a EnumDescriptorProto,
     ) -> Result<EnumId, DescriptorError> {
         if let Some(id) = self.enums.get(&scope.name) {
             return Ok(*id);
@@ -116,6 +119,9 @@ impl<'s, 'a> Linker<'s, 'a> {
             closed: scope.features.closed,
         });
         self.enums.insert(Arc::clone(&scope.name), id);
+        for value in &definition.value {
+            self.enum_values.entry((id, value.name())).or_insert(value.number());
+        }
         Ok(id)
     }
 
@@ -257,10 +263,7 @@ impl<'s, 'a> Linker<'s, 'a> {
         let Some(text) = &proto.default_value else { return Ok(None) };
         let value = match (kind, default_kind(kind)) {
             (_, Some(kind)) => parse_default(kind, text),
-            (Kind::Enum(id), None) => {
-                let value = self.descriptors.enumeration(id).values.iter().find(|value| value.name == *text);
-                value.map(|value| Value::Enum(value.number))
-            }
+            (Kind::Enum(id), None) => self.enum_values.get(&(id, text.as_str())).copied().map(Value::Enum),
             _ => None,
         };
         value.map(Some).ok_or_else(|| {

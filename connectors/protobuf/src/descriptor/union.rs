@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::features::Features;
 use super::files::FileSet;
+use super::limits::MAX_ELEMENTS;
 use super::symbols::join;
 use super::wire::{
     DescriptorProto, EnumDescriptorProto, EnumValueDescriptorProto, FeatureSet, FieldDescriptorProto,
@@ -40,6 +41,8 @@ struct Union<'d> {
     messages: HashMap<String, (usize, usize)>,
     enums: HashMap<String, (usize, usize)>,
     members: Members<'d>,
+    /// How many imports may still be looked at.
+    imports_left: usize,
 }
 
 /// What the joining of single types needs to know.
@@ -72,24 +75,25 @@ impl<'d> Union<'d> {
         let names = needed.messages.iter().map(|message| message.full_name.as_str());
         let needed =
             names.chain(needed.enums.iter().map(|enumeration| enumeration.full_name.as_str())).collect();
-        Self { files: files.to_vec(), homes, messages, enums, members: Members { needed, extensions } }
+        let members = Members { needed, extensions };
+        Self { files: files.to_vec(), homes, messages, enums, members, imports_left: MAX_ELEMENTS }
     }
 
     fn add_file(&mut self, file: &FileDescriptorProto) -> Result<(), DescriptorError> {
         let from = Features::of_file(file)?;
         let home = self.home(file);
+        let mut changed = BTreeSet::new();
         for message in &file.message_type {
             let name = join(file.package(), message.name());
             let place = self.messages.get(&name).copied();
-            let Some(target) = self.files.get_mut(place.map_or(home, |(at, _)| at)) else { continue };
+            let at = place.map_or(home, |(at, _)| at);
+            let Some(target) = self.files.get_mut(at) else { continue };
             let moved = Move { from, to: Features::of_file(target)? };
-            let changed = match place.and_then(|(_, index)| target.message_type.get_mut(index)) {
+            let grown = match place.and_then(|(_, index)| target.message_type.get_mut(index)) {
                 Some(known) => self.members.message(known, message, &name, moved),
                 None => self.members.add_message(&mut target.message_type, message, moved),
             };
-            if changed {
-                add_imports(target, file);
-            }
+            changed.extend(grown.then_some(at));
         }
         for enumeration in &file.enum_type {
             let name = join(file.package(), enumeration.name());
@@ -104,10 +108,22 @@ impl<'d> Union<'d> {
         }
         if let Some(target) = self.files.get_mut(home) {
             let moved = Move { from, to: Features::of_file(target)? };
-            if self.members.add_extensions(&mut target.extension, &file.extension, moved) {
-                add_imports(target, file);
-            }
+            let grown = self.members.add_extensions(&mut target.extension, &file.extension, moved);
+            changed.extend(grown.then_some(home));
         }
+        changed.into_iter().try_for_each(|at| self.add_imports(at, file))
+    }
+
+    /// Lets a file that got elements of `source` import what `source` imports, and `source` itself.
+    fn add_imports(&mut self, at: usize, source: &FileDescriptorProto) -> Result<(), DescriptorError> {
+        let Some(target) = self.files.get_mut(at) else { return Ok(()) };
+        let looked_at = source.dependency.len().saturating_add(target.dependency.len()).saturating_add(1);
+        let left = self.imports_left.checked_sub(looked_at);
+        self.imports_left = left.ok_or(DescriptorError::TooLarge { limit: MAX_ELEMENTS })?;
+        let own = target.name().to_string();
+        let mut known: HashSet<String> = target.dependency.iter().cloned().chain([own]).collect();
+        let imports = source.dependency.iter().map(String::as_str).chain([source.name()]);
+        target.dependency.extend(imports.filter(|name| known.insert(name.to_string())).map(str::to_string));
         Ok(())
     }
 
@@ -209,13 +225,6 @@ fn collect_extensions(
     for message in messages {
         collect_extensions(&message.extension, &message.nested_type, to);
     }
-}
-
-fn add_imports(target: &mut FileDescriptorProto, source: &FileDescriptorProto) {
-    let own = target.name().to_string();
-    let mut known: HashSet<String> = target.dependency.iter().cloned().chain([own]).collect();
-    let imports = source.dependency.iter().map(String::as_str).chain([source.name()]);
-    target.dependency.extend(imports.filter(|name| known.insert(name.to_string())).map(str::to_string));
 }
 
 fn join_fields(known: &mut DescriptorProto, other: &DescriptorProto, inside: Move) -> bool {

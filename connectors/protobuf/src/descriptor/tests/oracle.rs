@@ -102,10 +102,11 @@ fn check(set: &[u8]) {
     for ours in &descriptors.enums {
         let theirs = pool.get_enum_by_name(&ours.full_name).expect("the enum is there");
         assert_eq!(ours.closed, theirs.parent_file().syntax() == Syntax::Proto2, "{}", ours.full_name);
-        let values: Vec<_> =
+        let mut values: Vec<_> =
             theirs.values().map(|value| (value.number(), value.name().to_string())).collect();
         let mut sorted: Vec<_> = ours.values.iter().map(|value| (value.number, value.name.clone())).collect();
-        sorted.sort_by_key(|value| value.0);
+        sorted.sort();
+        values.sort();
         assert_eq!(sorted, values);
     }
 }
@@ -115,12 +116,15 @@ fn fixtures_and_odd_sources_mean_the_same() {
     for file in ["kitchen", "legacy", "weblog"] {
         check(&fixture(&format!("riegeli/protos/{file}.fds")));
     }
+    for file in ["proto2", "proto3"] {
+        check(&fixture(&format!("conformance/{file}.fds")));
+    }
     let mixed = [
         (
             "two.proto",
             "syntax = 'proto2'; package p; enum E { A = 1; B = 2; } message Two { repeated E e = 1 [packed = true]; \
           optional fixed64 f = 2 [default = 18446744073709551615]; optional sint64 s = 3 [default = -9223372036854775808]; \
-          optional float g = 4 [default = 1.5e10]; optional bytes b = 5 [default = 'a\\000\\xffb\\n\\\\']; extensions 10 to 20; \
+          optional float fl = 4 [default = 1.5e10]; optional bytes b = 5 [default = 'a\\000\\xffb\\n\\\\']; extensions 10 to 20; \
           required group G = 6 { optional string t_u__v = 1; } oneof o { group H = 7 {} string i = 8; } }",
         ),
         (
@@ -130,4 +134,46 @@ fn fixtures_and_odd_sources_mean_the_same() {
         ),
     ];
     check(&FileDescriptorSet { file: compiled(&mixed) }.encode_to_vec());
+}
+
+/// The conformance suite has its messages in proto2 and proto3 and, with the same meaning, in editions.
+#[test]
+fn editions_mean_the_same_as_the_syntax_they_replace() {
+    for syntax in ["proto2", "proto3"] {
+        let descriptors =
+            |file: &str| Descriptors::from_set(&fixture(&format!("conformance/{file}.fds"))).expect(file);
+        let (older, newer) = (descriptors(syntax), descriptors(&format!("editions_{syntax}")));
+        let package = format!("protobuf_test_messages.editions.{syntax}");
+        let renamed = |name: &str| name.replace(&package, &format!("protobuf_test_messages.{syntax}"));
+        assert_eq!(older.messages().count(), newer.messages().count());
+        for (_, newer_message) in newer.messages() {
+            let id = older.find(&renamed(&newer_message.full_name)).expect("it has a twin");
+            let older_message = older.message(id);
+            assert_eq!(newer_message.oneofs, older_message.oneofs);
+            let facts = |descriptors: &Descriptors, message: &Message| -> Vec<_> {
+                let fields = message.fields.iter().chain(&message.extensions);
+                let fact = |field: &Field| {
+                    let (kind, _) = kind(descriptors, field.kind, false);
+                    let plain = Field { kind: Kind::Bool, name: renamed(&field.name), ..field.clone() };
+                    (renamed(&kind), matches!(field.kind, Kind::Group(_)), plain)
+                };
+                fields.map(fact).collect()
+            };
+            assert_eq!(
+                facts(&newer, newer_message),
+                facts(&older, older_message),
+                "{}",
+                older_message.full_name
+            );
+        }
+        for newer_enum in &newer.enums {
+            let name = renamed(&newer_enum.full_name);
+            let older_enum = older.enums.iter().find(|older| older.full_name == name).expect("it has a twin");
+            assert_eq!(
+                (&newer_enum.values, newer_enum.closed),
+                (&older_enum.values, older_enum.closed),
+                "{name}"
+            );
+        }
+    }
 }

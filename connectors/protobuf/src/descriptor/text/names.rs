@@ -34,6 +34,9 @@ impl Names {
     /// How `type_name`, absolute with its leading dot, can be written inside `scope`.
     pub fn shortest(&self, scope: &str, type_name: &str) -> String {
         let Some(full_name) = type_name.strip_prefix('.') else { return type_name.to_string() };
+        if !self.0.contains(full_name) {
+            return type_name.to_string();
+        }
         let mut outer = scope;
         loop {
             let short = match outer {

@@ -1,6 +1,6 @@
 //! Prints one file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::names::Names;
 use super::options::{self, Setting};
@@ -109,15 +109,13 @@ impl Printer<'_> {
         if !file.dependency.is_empty() || !file.option_dependency.is_empty() {
             self.line("");
         }
-        let listed =
-            |list: &[i32], index: usize| list.iter().any(|listed| usize::try_from(*listed) == Ok(index));
-        for (index, name) in file.dependency.iter().enumerate() {
-            let kind = if listed(&file.public_dependency, index) {
-                "public "
-            } else if listed(&file.weak_dependency, index) {
-                "weak "
-            } else {
-                ""
+        let indexes = |list: &[i32]| -> HashSet<i32> { list.iter().copied().collect() };
+        let (public, weak) = (indexes(&file.public_dependency), indexes(&file.weak_dependency));
+        for (index, name) in (0..).zip(&file.dependency) {
+            let kind = match index {
+                index if public.contains(&index) => "public ",
+                index if weak.contains(&index) => "weak ",
+                _ => "",
             };
             self.line(&format!("import {kind}{};", quoted(name.as_bytes())));
         }
