@@ -51,8 +51,13 @@ impl Finish<'_> {
         rows: usize,
         parent: Option<&NullBuffer>,
     ) -> Result<ArrayRef> {
-        let plan = self.plan;
-        let output = &plan.outputs[output as usize];
+        let name = self.plan.outputs[output as usize].field.name();
+        self.nameless_array(output, rows, parent).map_err(|fault| fault.within(name))
+    }
+
+    /// As [`Self::array`]; faults do not name the output.
+    fn nameless_array(&mut self, output: u32, rows: usize, parent: Option<&NullBuffer>) -> Result<ArrayRef> {
+        let output = &self.plan.outputs[output as usize];
         if matches!(output.source, Source::Absent) {
             return Ok(new_null_array(output.field.data_type(), rows));
         }
@@ -66,7 +71,7 @@ impl Finish<'_> {
                 Some(present).filter(|nulls| nulls.null_count() > 0)
             }
         };
-        self.source(output, rows, nulls).map_err(|fault| fault.within(output.field.name()))
+        self.source(output, rows, nulls)
     }
 
     fn source(&mut self, output: &Output, rows: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
@@ -100,7 +105,7 @@ impl Finish<'_> {
             Source::Enum { column, names } => {
                 names.column(columns.words[*column as usize].take(rows), nulls)?
             }
-            Source::Json { column, kind } => self.json(*column, *kind, rows, nulls)?,
+            Source::Json { column, kind } => self.json(*column, *kind, rows, nulls.as_ref())?,
             Source::Message { shape, fields } => self.message(*shape, fields, data_type, rows, nulls)?,
             Source::List { items, item } => self.list(*items, *item, data_type, rows, nulls)?,
             Source::Map { items, key, value } => self.map(*items, [*key, *value], data_type, rows, nulls)?,
@@ -112,11 +117,11 @@ impl Finish<'_> {
         column: u32,
         kind: JsonKind,
         rows: usize,
-        nulls: Option<NullBuffer>,
+        nulls: Option<&NullBuffer>,
     ) -> Result<ArrayRef> {
         let (offsets, bytes) = self.columns.bytes[column as usize].take(rows)?;
         let text = |row: usize| {
-            let there = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+            let there = nulls.is_none_or(|nulls| nulls.is_valid(row));
             let message = &bytes[offsets[row] as usize..offsets[row + 1] as usize];
             there.then(|| well_known::json_text(kind, message)).transpose()
         };
@@ -157,7 +162,7 @@ impl Finish<'_> {
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
         let (offsets, _) = self.columns.items[items as usize].take(rows)?;
-        let values = self.below(&offsets, |finish, count| finish.array(item, count, None))?;
+        let values = self.below(&offsets, |finish, count| finish.nameless_array(item, count, None))?;
         let DataType::List(field) = data_type else { return Ok(new_null_array(data_type, rows)) };
         Ok(Arc::new(ListArray::try_new(Arc::clone(field), OffsetBuffer::new(offsets.into()), values, nulls)?))
     }

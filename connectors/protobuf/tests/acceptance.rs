@@ -81,6 +81,14 @@ fn bad_records_say_where_and_what() {
             "file: record at position 101: message M, field sub.b: the text is not valid UTF-8",
         ),
         ("4a 01 08", "file: record at position 101: message M, field sub.a: the bytes end within a value"),
+        (
+            "8a 01 03 12 01 ff",
+            "file: record at position 101: message M, field rs.b: the text is not valid UTF-8",
+        ),
+        (
+            "5a 03 0a 01 ff",
+            "file: record at position 101: message M, field m.key: the text is not valid UTF-8",
+        ),
         ("00 00", "file: record at position 101: message M: a tag has the field number 0"),
         ("72 01 ff 68 05", "file: record at position 101: message M, field ki: the text is not valid UTF-8"),
     ];
