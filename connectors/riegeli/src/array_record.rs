@@ -3,7 +3,7 @@
 use recordfusion_core::RecordBlock;
 
 use crate::fault::ChunkFault;
-use crate::position::{is_chunk_boundary, BLOCK};
+use crate::position::{BLOCK, is_chunk_boundary};
 use crate::wire::{Fields, Malformed, Value};
 
 /// The number that marks a postscript.
@@ -109,7 +109,8 @@ fn chunk_entry(record: &[u8]) -> Result<(u64, u64), Malformed> {
 mod tests {
     use super::*;
 
-    const POSTSCRIPT: [u8; 13] = [0x08, 0xca, 0x6a, 0x10, 0xde, 0xc0, 0xeb, 0xfe, 0x84, 0xce, 0xc3, 0xc9, 0x71];
+    const POSTSCRIPT: [u8; 13] =
+        [0x08, 0xca, 0x6a, 0x10, 0xde, 0xc0, 0xeb, 0xfe, 0x84, 0xce, 0xc3, 0xc9, 0x71];
 
     #[test]
     fn a_postscript_points_to_a_footer_in_front_of_it() {
@@ -137,7 +138,8 @@ mod tests {
             let begin = places.last().map_or(0, |&(_, end)| end);
             places.push((begin, begin + record.len() as u32));
         }
-        let block = RecordBlock::new(records.concat().as_slice().into(), places, 0).expect("places lie inside");
+        let block =
+            RecordBlock::new(records.concat().as_slice().into(), places, 0).expect("places lie inside");
         Footer::parse(&block, 5000)
     }
 

@@ -1,7 +1,9 @@
 //! Compressed blocks: the parts that chunk data consists of (section 2.1).
 
+use arrow::buffer::Buffer;
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
+use bytes::Bytes;
 use zstd::zstd_safe::{self, DCtx};
 
 use crate::cursor::Cursor;
@@ -110,28 +112,37 @@ pub struct Decompressor {
 }
 
 impl Decompressor {
-    /// Decompresses a block into a buffer of its own.
+    /// The decompressed bytes in a buffer of their own; the bytes of `data`, which the block is part of, if
+    /// they are not compressed.
     ///
     /// # Errors
     /// [`ChunkFault::Compressed`] if the block is damaged or has another size than its prefix says.
-    pub fn decompress(&mut self, block: Block<'_>) -> Result<Vec<u8>, ChunkFault> {
+    pub fn decompress_buffer(&mut self, block: Block<'_>, data: &Bytes) -> Result<Buffer, ChunkFault> {
         let size = block.size as usize;
-        if block.codec == Codec::Zstd {
-            // Not cleared before, since Zstd can write to memory that is not initialised.
-            let mut out = Vec::with_capacity(size);
-            self.decompress_zstd(&block, &mut out)?;
-            self.bytes += block.size;
-            return if out.len() == size { Ok(out) } else { Err(block.fault("the size is wrong")) };
+        match block.codec {
+            Codec::None => {
+                self.bytes += block.size;
+                Ok(Buffer::from(data.slice_ref(block.body)))
+            }
+            Codec::Zstd => {
+                // Not cleared before, since Zstd can write to memory that is not initialised.
+                let mut out = Vec::with_capacity(size);
+                self.decompress_zstd(&block, &mut out)?;
+                self.bytes += block.size;
+                if out.len() == size { Ok(out.into()) } else { Err(block.fault("the size is wrong")) }
+            }
+            Codec::Brotli | Codec::Snappy => {
+                let mut out = vec![0; size];
+                self.decompress_into(block, &mut out)?;
+                Ok(out.into())
+            }
         }
-        let mut out = vec![0; size];
-        self.decompress_into(block, &mut out)?;
-        Ok(out)
     }
 
     /// The decompressed bytes, in a buffer that the next call uses again; not copied if not compressed.
     ///
     /// # Errors
-    /// As [`Self::decompress`].
+    /// As [`Self::decompress_buffer`].
     pub fn decompress_scratch<'a>(&'a mut self, block: Block<'a>) -> Result<&'a [u8], ChunkFault> {
         if block.codec == Codec::None {
             self.bytes += block.size;
@@ -147,7 +158,7 @@ impl Decompressor {
     /// Decompresses a block into `out`, which has exactly [`Block::size`] bytes.
     ///
     /// # Errors
-    /// As [`Self::decompress`].
+    /// As [`Self::decompress_buffer`].
     pub fn decompress_into(&mut self, block: Block<'_>, out: &mut [u8]) -> Result<(), ChunkFault> {
         let written = match block.codec {
             Codec::None if out.len() == block.body.len() => {
@@ -225,11 +236,14 @@ mod tests {
     ];
 
     fn decompress(codec: u8, bytes: &[u8]) -> Result<Vec<u8>, ChunkFault> {
-        let block = Block::parse(Codec::from_byte(codec)?, bytes, "values", 1000)?;
+        let data = Bytes::copy_from_slice(bytes);
+        let block = Block::parse(Codec::from_byte(codec)?, &data, "values", 1000)?;
         let mut decompressor = Decompressor::default();
-        let whole = decompressor.decompress(block)?;
+        let mut whole = vec![0; block.size() as usize];
+        decompressor.decompress_into(block, &mut whole)?;
+        assert_eq!(decompressor.decompress_buffer(block, &data)?.as_slice(), whole);
         assert_eq!(decompressor.decompress_scratch(block)?, whole);
-        assert_eq!(decompressor.take_bytes(), 2 * whole.len() as u64);
+        assert_eq!(decompressor.take_bytes(), 3 * whole.len() as u64);
         Ok(whole)
     }
 
@@ -260,7 +274,10 @@ mod tests {
         for (codec, most) in [(Codec::Brotli, 16 << 20), (Codec::Zstd, 128 << 10), (Codec::Snappy, 0)] {
             let claim = [0xff, 0xff, 0xff, 0xff, 0x0f];
             let found = Block::parse(codec, &claim, "values", u64::MAX).map(|block| block.size());
-            assert_eq!(found, Err(ChunkFault::TooLarge { what: "values", claimed: 0xffff_ffff, limit: most }));
+            assert_eq!(
+                found,
+                Err(ChunkFault::TooLarge { what: "values", claimed: 0xffff_ffff, limit: most })
+            );
         }
     }
 

@@ -1,32 +1,129 @@
-//! The connector: what the engine asks of the format.
+//! The connector and its table: what the engine asks of the format.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
-use futures::stream::{self, StreamExt};
-use recordfusion_core::{BlockStream, Connector, Inspection, Options, RecordFile, Result, ScanCounters, Table, Verification};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use recordfusion_core::{
+    BatchStream, BlockStream, Connector, Inspection, Options, RecordFile, Result, ScanCounters, ScanRequest,
+    Table, Verification,
+};
+use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
 
 use crate::header::SIGNATURE;
 use crate::inspect::{inspect, verify};
 use crate::position::BLOCK;
-use crate::read::index::data_part;
-use crate::read::{BlockReader, ReadError, SIGNATURE_LEN};
+use crate::read::{ReadError, SIGNATURE_LEN, read_metadata};
+use crate::scan;
+
+/// Files whose metadata are read at the same time.
+const OPEN_FILES: usize = 16;
 
 /// Riegeli/records files, among them ArrayRecord files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RiegeliConnector;
 
-/// The records that begin in a range of a file, without the index of an ArrayRecord file.
-fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream {
-    let open = async move {
-        let part = data_part(&file, &counters).await?;
-        let blocks = BlockReader::new(part, range, counters);
-        let next = |(mut blocks, file): (BlockReader, RecordFile)| async move {
-            let block = blocks.next().await.map_err(ReadError::of(&file))?;
-            Ok(block.map(|block| (block, (blocks, file))))
-        };
-        Ok(stream::try_unfold((blocks, file), next))
-    };
-    stream::once(open).try_flatten().boxed()
+impl Connector for RiegeliConnector {
+    fn name(&self) -> &'static str {
+        "riegeli"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["riegeli", "array_record", "arrayrecord"]
+    }
+
+    fn signature_len(&self) -> u64 {
+        SIGNATURE_LEN
+    }
+
+    fn recognises(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(&SIGNATURE)
+    }
+
+    fn range_alignment(&self) -> u64 {
+        BLOCK
+    }
+
+    fn option_names(&self) -> &'static [&'static str] {
+        ProtobufOptions::NAMES
+    }
+
+    fn open<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
+        async move {
+            options.reject_unknown(ProtobufOptions::NAMES)?;
+            let options = ProtobufOptions::from_options(options)?;
+            let descriptors = read_descriptors(files).await?;
+            let decoder = RecordDecoder::open(&descriptors, &options)?;
+            Ok(Arc::new(RiegeliTable { decoder }) as Arc<dyn Table>)
+        }
+        .boxed()
+    }
+
+    fn records(&self, file: &RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream {
+        scan::records(file.clone(), range, counters)
+    }
+
+    fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {
+        inspect(file).boxed()
+    }
+
+    fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>> {
+        verify(file).map(|outcome| outcome.map_err(ReadError::of(file))).boxed()
+    }
+}
+
+/// What each file says of its message type. Neighbours with equal descriptors share them.
+async fn read_descriptors(files: &[RecordFile]) -> Result<Vec<FileDescriptors>> {
+    let mut found = stream::iter(files).map(descriptors_of).buffered(OPEN_FILES);
+    let mut all: Vec<FileDescriptors> = Vec::with_capacity(files.len());
+    while let Some(mut file) = found.try_next().await? {
+        if let Some(last) = all.last().filter(|last| last.descriptors == file.descriptors) {
+            file.descriptors.clone_from(&last.descriptors);
+        }
+        all.push(file);
+    }
+    Ok(all)
+}
+
+/// Metadata that are intact but cannot be decoded count as absent: the records can be read without them.
+async fn descriptors_of(file: &RecordFile) -> Result<FileDescriptors> {
+    let metadata = read_metadata(file.clone(), Arc::default()).await.map_err(ReadError::of(file))?;
+    let metadata = metadata.unwrap_or_default();
+    Ok(FileDescriptors {
+        file: file.name.clone(),
+        message_type: metadata.record_type_name.filter(|name| !name.is_empty()),
+        descriptors: metadata.file_descriptors,
+    })
+}
+
+/// The records of files with the same message type, as columns.
+#[derive(Debug)]
+struct RiegeliTable {
+    decoder: RecordDecoder,
+}
+
+impl Table for RiegeliTable {
+    fn schema(&self) -> &SchemaRef {
+        self.decoder.schema()
+    }
+
+    fn proto_text(&self) -> Option<String> {
+        self.decoder.proto_text()
+    }
+
+    fn scan(&self, request: ScanRequest) -> BatchStream {
+        if request.projection.columns.is_empty() {
+            return scan::row_counts(request);
+        }
+        match self.decoder.scan(&request.projection) {
+            Ok(decoder) => scan::batches(request, decoder),
+            Err(error) => stream::once(async { Err(error) }).boxed(),
+        }
+    }
 }

@@ -40,7 +40,9 @@ pub enum Fault {
     #[error("wrong hash of the chunk header")]
     ChunkHeaderHash,
     /// The chunk header has the right hash, but sizes that no file can have.
-    #[error("the chunk claims {data_size} bytes of data and {num_records} records, more than a file can hold")]
+    #[error(
+        "the chunk claims {data_size} bytes of data and {num_records} records, more than a file can hold"
+    )]
     ChunkExtent {
         /// Claimed bytes of data.
         data_size: u64,

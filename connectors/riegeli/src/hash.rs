@@ -3,7 +3,8 @@
 use highway::{HighwayHash, HighwayHasher, Key};
 
 /// `Riegeli/records\n` twice.
-const KEY: Key = Key([0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572, 0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572]);
+const KEY: Key =
+    Key([0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572, 0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572]);
 
 /// HighwayHash-64 of `bytes` with the key of the format.
 pub fn hash(bytes: &[u8]) -> u64 {

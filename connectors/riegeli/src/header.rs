@@ -2,7 +2,7 @@
 
 use crate::fault::{ChunkFault, Fault, MAX_CHUNK_RECORDS, MAX_CHUNK_SIZE, MAX_METADATA_SIZE};
 use crate::hash::hash;
-use crate::position::{add, chunk_end, is_chunk_boundary, remaining, BLOCK_HEADER, CHUNK_HEADER};
+use crate::position::{BLOCK_HEADER, CHUNK_HEADER, add, chunk_end, is_chunk_boundary, remaining};
 
 /// The bytes that every file begins with: a block header and the signature chunk.
 pub const SIGNATURE: [u8; 64] = [
@@ -256,10 +256,7 @@ mod tests {
         let mut damaged = file(10, 554);
         damaged[12] ^= 1;
         assert_eq!(parse(&damaged), Err(Fault::BlockHeaderHash { block: BLOCK }));
-        assert_eq!(
-            Chunk::parse(begin, &file(10, 554), end - 7),
-            Err(Fault::TruncatedChunk { missing: 7 })
-        );
+        assert_eq!(Chunk::parse(begin, &file(10, 554), end - 7), Err(Fault::TruncatedChunk { missing: 7 }));
     }
 
     #[test]
@@ -303,9 +300,14 @@ mod tests {
         assert_eq!(kind(9, b'm', 0, 9), Ok(ChunkKind::Metadata));
         assert_eq!(kind(9, b'x', 0, 9), Ok(ChunkKind::Unknown));
         assert_eq!(kind(9, b'x', 1, 9), Err(ChunkFault::UnknownType(b'x')));
-        for (data, chunk_type, records, decoded) in
-            [(1, b's', 0, 0), (0, b's', 1, 0), (0, b's', 0, 1), (0, b'p', 1, 0), (0, b'p', 0, 1), (9, b'm', 1, 9)]
-        {
+        for (data, chunk_type, records, decoded) in [
+            (1, b's', 0, 0),
+            (0, b's', 1, 0),
+            (0, b's', 0, 1),
+            (0, b'p', 1, 0),
+            (0, b'p', 0, 1),
+            (9, b'm', 1, 9),
+        ] {
             let found = kind(data, chunk_type, records, decoded);
             assert!(matches!(found, Err(ChunkFault::MustBeEmpty { .. })), "{chunk_type} {found:?}");
         }
@@ -313,7 +315,8 @@ mod tests {
 
     #[test]
     fn a_block_header_shows_the_next_chunk_only_if_possible() {
-        let first = |previous_chunk, next_chunk| BlockHeader { previous_chunk, next_chunk }.first_chunk(2 * BLOCK);
+        let first =
+            |previous_chunk, next_chunk| BlockHeader { previous_chunk, next_chunk }.first_chunk(2 * BLOCK);
         assert_eq!(first(0, 100), Some(2 * BLOCK));
         assert_eq!(first(100, 100), Some(2 * BLOCK + 100));
         assert_eq!(first(100, 24), None);

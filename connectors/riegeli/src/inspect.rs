@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use recordfusion_core::{ChunkSummary, Inspection, RecordBlock, RecordFile, Result, ScanCounters, Verification};
+use recordfusion_core::{
+    ChunkSummary, Inspection, RecordBlock, RecordFile, Result, ScanCounters, Verification,
+};
 
 use crate::array_record::Footer;
 use crate::compression::Codec;
@@ -11,7 +13,7 @@ use crate::fault::ChunkFault;
 use crate::header::{Chunk, ChunkKind};
 use crate::metadata::RecordsMetadata;
 use crate::read::index::data_part;
-use crate::read::{read_metadata, ChunkReader, Damage, HeaderWalk, ReadError, ReadResult};
+use crate::read::{ChunkReader, Damage, HeaderWalk, ReadError, ReadResult, read_metadata};
 
 /// Describes the file from its headers, its metadata, and the first byte of the data of each chunk.
 pub(crate) async fn inspect(file: &RecordFile) -> Result<Inspection> {
@@ -128,7 +130,9 @@ pub(crate) async fn verify(file: &RecordFile) -> ReadResult<Verification> {
                 let data = chunks.read_data(&chunk).await?;
                 let records = decoder.decode(&chunk.header, chunk.begin, &data).map_err(&at_chunk)?;
                 match records {
-                    Some(records) if chunk.begin >= index => check_footer(&chunk, index, &records).map_err(at_chunk)?,
+                    Some(records) if chunk.begin >= index => {
+                        check_footer(&chunk, index, &records).map_err(at_chunk)?
+                    }
                     _ => {
                         verification.records += chunk.header.num_records;
                         verification.decoded_size += chunk.header.decoded_data_size;
@@ -140,7 +144,9 @@ pub(crate) async fn verify(file: &RecordFile) -> ReadResult<Verification> {
                 let message = decoder.decode_metadata(&chunk.header, &data);
                 message.and_then(|message| RecordsMetadata::parse(&message)).map_err(at_chunk)?;
             }
-            ChunkKind::Signature | ChunkKind::Padding | ChunkKind::Unknown => chunks.check_data(&chunk).await?,
+            ChunkKind::Signature | ChunkKind::Padding | ChunkKind::Unknown => {
+                chunks.check_data(&chunk).await?
+            }
         }
     }
     Ok(verification)

@@ -13,14 +13,19 @@
 
 pub mod array_record;
 pub mod compression;
+mod connector;
 mod cursor;
 pub mod decoder;
 pub mod fault;
 pub mod hash;
 pub mod header;
+mod inspect;
 pub mod metadata;
 pub mod position;
 mod read;
+mod scan;
 pub mod simple;
 pub mod transposed;
 mod wire;
+
+pub use connector::RiegeliConnector;

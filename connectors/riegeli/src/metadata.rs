@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn known_fields_are_kept_and_others_passed_over() {
-        let message = b"\x0a\x01c\x12\x03a.B\x1a\x02xy\x1a\x00\x22\x06brotli\x28\x96\x01\xc2\x3e\x01z\x0a\x01d";
+        let message =
+            b"\x0a\x01c\x12\x03a.B\x1a\x02xy\x1a\x00\x22\x06brotli\x28\x96\x01\xc2\x3e\x01z\x0a\x01d";
         let metadata = RecordsMetadata::parse(&Bytes::from_static(message)).expect("valid");
         let expected = RecordsMetadata {
             file_comment: Some("d".into()),

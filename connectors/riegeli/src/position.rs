@@ -34,9 +34,8 @@ pub fn add(position: u64, len: u64) -> Option<u64> {
 
 /// Bytes from `begin` to `end` without block headers, the inverse of [`add`]; 0 if `end` is before `begin`.
 pub fn distance(begin: u64, end: u64) -> u64 {
-    let stream = |position: u64| {
-        position - (position % BLOCK).min(BLOCK_HEADER) - position / BLOCK * BLOCK_HEADER
-    };
+    let stream =
+        |position: u64| position - (position % BLOCK).min(BLOCK_HEADER) - position / BLOCK * BLOCK_HEADER;
     stream(end).saturating_sub(stream(begin))
 }
 
@@ -65,7 +64,11 @@ mod tests {
             (64, 20, 60_000, 60_064),
         ];
         for (begin, data_size, num_records, end) in cases {
-            assert_eq!(chunk_end(begin, data_size, num_records), Some(end), "{begin} {data_size} {num_records}");
+            assert_eq!(
+                chunk_end(begin, data_size, num_records),
+                Some(end),
+                "{begin} {data_size} {num_records}"
+            );
         }
     }
 
@@ -95,7 +98,8 @@ mod tests {
 
     #[test]
     fn add_and_distance_agree_with_single_steps() {
-        let begins = (0..3 * BLOCK).step_by(997).chain([0, 25, 26, BLOCK - 1, BLOCK, BLOCK + 25, 2 * BLOCK - 40]);
+        let begins =
+            (0..3 * BLOCK).step_by(997).chain([0, 25, 26, BLOCK - 1, BLOCK, BLOCK + 25, 2 * BLOCK - 40]);
         for begin in begins.filter(|&begin| is_chunk_boundary(begin)) {
             let to_boundary = remaining(begin);
             for len in [0, 1, 23, 24, 40, to_boundary, to_boundary + 1, USABLE, USABLE + 1, 2 * USABLE + 7] {

@@ -1,6 +1,5 @@
 //! The simple chunk: record sizes, then record values (section 2.2).
 
-use arrow::buffer::Buffer;
 use bytes::Bytes;
 use recordfusion_core::RecordBlock;
 
@@ -33,10 +32,7 @@ pub fn decode(
     if values.size() != header.decoded_data_size {
         return Err(ChunkFault::SizeSum(header.decoded_data_size));
     }
-    let values = match codec {
-        Codec::None => Buffer::from(data.slice_ref(cursor.0)),
-        _ => Buffer::from_vec(decompressor.decompress(values)?),
-    };
+    let values = decompressor.decompress_buffer(values, data)?;
     RecordBlock::new(values, places, begin).ok_or(ChunkFault::SizeSum(header.decoded_data_size))
 }
 
@@ -70,7 +66,9 @@ fn places(sizes: &[u8], header: &ChunkHeader) -> Result<Vec<(u32, u32)>, ChunkFa
 mod tests {
     use super::*;
 
-    fn decode_chunk(data: &[u8], num_records: u64, decoded_data_size: u64) -> Result<Vec<Vec<u8>>, ChunkFault> {
+    type Records = Vec<Vec<u8>>;
+
+    fn decode_chunk(data: &[u8], num_records: u64, decoded_data_size: u64) -> Result<Records, ChunkFault> {
         let header = ChunkHeader {
             data_size: data.len() as u64,
             data_hash: 0,
@@ -87,7 +85,7 @@ mod tests {
     #[test]
     fn chunks_of_the_specification_decode() {
         let empty = vec![vec![]];
-        let cases: [(&[u8], u64, Vec<Vec<u8>>); 6] = [
+        let cases: [(&[u8], u64, Records); 6] = [
             (&[0x00, 0x01, 0x03, 0x61, 0x62, 0x63], 3, vec![b"abc".to_vec()]),
             (&[0x00, 0x00], 0, vec![]),
             (&[0x00, 0x01, 0x00], 0, empty.clone()),

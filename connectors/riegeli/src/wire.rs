@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn fields_of_every_wire_type_are_found() {
         let message = [
-            0x08, 0xac, 0x02, 0x12, 0x01, 0x61, 0x19, 1, 2, 3, 4, 5, 6, 7, 8, 0x23, 0x08, 0x01, 0x24, 0x2d, 1, 2, 3, 4,
+            0x08, 0xac, 0x02, 0x12, 0x01, 0x61, 0x19, 1, 2, 3, 4, 5, 6, 7, 8, 0x23, 0x08, 0x01, 0x24, 0x2d,
+            1, 2, 3, 4,
         ];
         let fields: Result<Vec<_>, _> = Fields::new(&message).collect();
         let expected = vec![

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use recordfusion_core::{ReadAhead, RecordFile, ScanCounters};
 
-use super::{check_signature, Damage, HeaderWalk, ReadResult, SIGNATURE_LEN};
+use super::{Damage, HeaderWalk, ReadResult, SIGNATURE_LEN, check_signature};
 use crate::decoder::ChunkDecoder;
 use crate::fault::{ChunkFault, Fault};
 use crate::hash::Hasher;
 use crate::header::{BlockHeader, Chunk, ChunkKind};
 use crate::metadata::RecordsMetadata;
-use crate::position::{remaining, BLOCK, BLOCK_HEADER};
+use crate::position::{BLOCK, BLOCK_HEADER, remaining};
 
 /// Bytes requested to find the metadata, before it is known how long they are.
 const METADATA_READ: u64 = 1 << 16;

@@ -14,7 +14,7 @@ pub(crate) mod index;
 mod walk;
 
 pub(crate) use blocks::BlockReader;
-pub(crate) use chunks::{read_metadata, ChunkReader};
+pub(crate) use chunks::{ChunkReader, read_metadata};
 pub(crate) use gather::GatheredBlocks;
 pub(crate) use walk::HeaderWalk;
 

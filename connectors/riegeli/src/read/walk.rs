@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use recordfusion_core::{RecordFile, ScanCounters};
 
-use super::{check_signature, Damage, ReadResult, SIGNATURE_LEN};
+use super::{Damage, ReadResult, SIGNATURE_LEN, check_signature};
 use crate::header::{BlockHeader, Chunk};
-use crate::position::{remaining, BLOCK, BLOCK_HEADER};
+use crate::position::{BLOCK, BLOCK_HEADER, remaining};
 
 /// Bytes of a read where chunks are long: a chunk header with a block header, and the first byte of the data
 /// behind another block header.
@@ -33,8 +33,15 @@ impl HeaderWalk {
     pub async fn start(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> ReadResult<Self> {
         let end = range.end.min(file.size);
         let window = Bytes::new();
-        let mut walk =
-            Self { file, counters, position: range.start, end, read_len: SMALL_READ, window, window_begin: 0 };
+        let mut walk = Self {
+            file,
+            counters,
+            position: range.start,
+            end,
+            read_len: SMALL_READ,
+            window,
+            window_begin: 0,
+        };
         if range.start >= end {
             return Ok(walk);
         }

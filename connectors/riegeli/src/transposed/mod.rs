@@ -5,7 +5,6 @@ mod rebuild;
 #[cfg(test)]
 mod tests;
 
-use arrow::buffer::Buffer;
 use recordfusion_core::RecordBlock;
 
 use crate::compression::{Block, Codec, Decompressor};
@@ -14,7 +13,7 @@ use crate::fault::{ChunkFault, MAX_CHUNK_SIZE};
 use crate::header::ChunkHeader;
 
 use header::Header;
-use rebuild::{BufferPart, Rebuild, MARGIN};
+use rebuild::{BufferPart, MARGIN, Rebuild};
 
 /// Largest decompressed state machine header, in bytes; real ones have up to some tens of thousands.
 const MAX_HEADER_SIZE: u64 = 16 << 20;
@@ -63,9 +62,7 @@ impl TransposedDecoder {
         if self.check_leftovers && !rebuild.buffers_used_up() {
             return Err(ChunkFault::Trailing("the values of a field"));
         }
-        let (out, places) = rebuild.finish()?;
-        let records = Buffer::from_vec(out).slice(MARGIN);
-        RecordBlock::new(records, places, begin).ok_or(ChunkFault::SizeSum(header.decoded_data_size))
+        rebuild.finish(begin)
     }
 
     /// Decompresses all buckets behind [`MARGIN`] bytes, and cuts the buffers from them.
@@ -83,7 +80,8 @@ impl TransposedDecoder {
         let limit = header.num_records.saturating_mul(10).saturating_add(header.decoded_data_size);
         for &size in &table.bucket_sizes {
             let bytes = cursor.take(size).ok_or(ChunkFault::Ends("the buckets"))?;
-            let bucket = Block::parse(codec, bytes, "a bucket", limit.min(MAX_CHUNK_SIZE).saturating_sub(total))?;
+            let bucket =
+                Block::parse(codec, bytes, "a bucket", limit.min(MAX_CHUNK_SIZE).saturating_sub(total))?;
             total += bucket.size();
             buckets.push(bucket);
         }
@@ -119,7 +117,9 @@ fn cut_buffers(table: &Header, buckets: &[Block<'_>]) -> Result<Vec<BufferPart>,
         let end = begin + len as usize;
         buffers.push(BufferPart { begin, end });
         begin = end;
-        while left == 0 && let Some(size) = sizes.next() {
+        while left == 0
+            && let Some(size) = sizes.next()
+        {
             left = size;
         }
     }

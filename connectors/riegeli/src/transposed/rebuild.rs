@@ -1,5 +1,8 @@
 //! The walk through the state machine that rebuilds the records from the last byte to the first (3.5, 3.6).
 
+use arrow::buffer::Buffer;
+use recordfusion_core::RecordBlock;
+
 use super::header::{Action, Header, Literal, Node};
 use crate::fault::ChunkFault;
 
@@ -66,8 +69,8 @@ impl<'a> Rebuild<'a> {
         Err(ChunkFault::Walk("makes too many steps for its output"))
     }
 
-    /// The records as bytes behind [`MARGIN`], and begin and end of each.
-    pub fn finish(self) -> Result<(Vec<u8>, Vec<(u32, u32)>), ChunkFault> {
+    /// The records of the chunk that begins at `begin`, if the walk ended where it should.
+    pub fn finish(self, begin: u64) -> Result<RecordBlock, ChunkFault> {
         if !self.open.is_empty() {
             return Err(ChunkFault::Walk("ends inside a submessage"));
         }
@@ -78,14 +81,15 @@ impl<'a> Rebuild<'a> {
         if self.limits.last().copied().unwrap_or(end) as usize != self.at {
             return Err(ChunkFault::Walk("ends inside a record"));
         }
+        let wrong_sum = ChunkFault::SizeSum((self.out.len() - MARGIN) as u64);
         if self.at != MARGIN {
-            return Err(ChunkFault::SizeSum((self.out.len() - MARGIN) as u64));
+            return Err(wrong_sum);
         }
         let margin = MARGIN as u32;
         let ends = self.limits.iter().rev().skip(1).copied().chain([end]);
         let places = self.limits.iter().rev().zip(ends).map(|(begin, end)| (begin - margin, end - margin));
         let places = places.collect();
-        Ok((self.out, places))
+        RecordBlock::new(Buffer::from_vec(self.out).slice(MARGIN), places, begin).ok_or(wrong_sum)
     }
 
     /// Whether every buffer has been read to its end.
@@ -145,7 +149,8 @@ impl<'a> Rebuild<'a> {
     /// Takes the next `len` bytes of a buffer; gives the place in the source where they end.
     #[inline(always)]
     fn take(&mut self, buffer: usize, len: usize) -> Result<usize, ChunkFault> {
-        let part = self.buffers.get_mut(buffer).ok_or(ChunkFault::Walk("reads a buffer that does not exist"))?;
+        let part =
+            self.buffers.get_mut(buffer).ok_or(ChunkFault::Walk("reads a buffer that does not exist"))?;
         if len > part.end - part.begin {
             return Err(ChunkFault::Walk("reads beyond the end of a buffer"));
         }

@@ -41,9 +41,9 @@ impl Table<'_> {
 }
 
 const EXAMPLE: [u8; 50] = [
-    0x00, 0x24, 0x04, 0x05, 0x03, 0x06, 0x01, 0x01, 0x01, 0x02, 0x06, 0x01, 0x01, 0x08, 0x08, 0x08, 0x08, 0x02, 0x1e,
-    0x03, 0x12, 0x01, 0x0d, 0x0d, 0x0b, 0x0e, 0x0a, 0x06, 0x00, 0x0c, 0x0b, 0x01, 0x00, 0x01, 0x00, 0x02, 0x03, 0x07,
-    0x05, 0x2c, 0x02, 0x02, 0x6e, 0x6f, 0x02, 0x6f, 0x6b, 0xff, 0x01, 0x06,
+    0x00, 0x24, 0x04, 0x05, 0x03, 0x06, 0x01, 0x01, 0x01, 0x02, 0x06, 0x01, 0x01, 0x08, 0x08, 0x08, 0x08,
+    0x02, 0x1e, 0x03, 0x12, 0x01, 0x0d, 0x0d, 0x0b, 0x0e, 0x0a, 0x06, 0x00, 0x0c, 0x0b, 0x01, 0x00, 0x01,
+    0x00, 0x02, 0x03, 0x07, 0x05, 0x2c, 0x02, 0x02, 0x6e, 0x6f, 0x02, 0x6f, 0x6b, 0xff, 0x01, 0x06,
 ];
 
 #[test]
@@ -117,12 +117,8 @@ fn every_kind_of_value_is_put_back_together() {
 #[test]
 fn a_long_submessage_gets_the_shortest_length() {
     let value = [&[0xc8, 0x01][..], &[b'x'; 200]].concat();
-    let table = Table {
-        codes: &[0x0e, 0x12, 0x02, 0x03],
-        next: &[5, 6, 7, 0],
-        indices: &[0],
-        ..Table::default()
-    };
+    let table =
+        Table { codes: &[0x0e, 0x12, 0x02, 0x03], next: &[5, 6, 7, 0], indices: &[0], ..Table::default() };
     let header = [&[1, 1, 0xca, 0x01, 0xca, 0x01, 4], table.codes, table.next, table.indices, &[0]].concat();
     let data = [&[0, header.len() as u8], &header[..], &value].concat();
     let record = [&[0x0a, 0xcb, 0x01, 0x12], &value[..]].concat();
@@ -132,7 +128,11 @@ fn a_long_submessage_gets_the_shortest_length() {
 #[test]
 fn faults_of_the_table_are_found() {
     let node = |fault| ChunkFault::Node { node: 0, fault };
-    let one = |code, next| Table { codes: [&[code], &[][..]].concat().leak(), next: [next].to_vec().leak(), ..Table::default() };
+    let one = |code, next| Table {
+        codes: [&[code], &[][..]].concat().leak(),
+        next: [next].to_vec().leak(),
+        ..Table::default()
+    };
     let cases = [
         (one(3, 1), node("a cycle of implicit transitions")),
         (one(3, 2), node("a successor outside the table")),
@@ -141,7 +141,10 @@ fn faults_of_the_table_are_found() {
         (one(0x0f, 0), node("an invalid code")),
         (Table { subtypes: &[138], ..one(8, 0) }, node("an invalid subtype")),
         (Table { indices: &[0], ..one(0x12, 0) }, node("a buffer that does not exist")),
-        (Table { first: 1, ..one(3, 0) }, ChunkFault::Node { node: 1, fault: "no place in the table, but is the first" }),
+        (
+            Table { first: 1, ..one(3, 0) },
+            ChunkFault::Node { node: 1, fault: "no place in the table, but is the first" },
+        ),
         (Table { indices: &[0], ..one(3, 0) }, ChunkFault::Trailing("the transposed header")),
         (Table { transitions: &[4], ..one(3, 0) }, ChunkFault::Walk("leaves the table of nodes")),
         (Table { transitions: &[0], ..one(3, 0) }, ChunkFault::RecordCount(1)),
@@ -233,11 +236,11 @@ proptest! {
         let count = nodes.len() as u8;
         let codes: Vec<u8> = nodes.iter().map(|node| node.0).collect();
         let next: Vec<u8> = nodes.iter().map(|node| node.1 % (2 * count)).collect();
-        let varints = || nodes.iter().filter(|node| node.0 >= 8 && node.0 % 8 == 0);
+        let varints = || nodes.iter().filter(|node| node.0 >= 8 && node.0.is_multiple_of(8));
         let subtypes: Vec<u8> = varints().map(|node| node.2).collect();
         let reads = |node: &&(u8, u8, u8, u8)| match node.0 {
             1 => true,
-            8.. => matches!(node.0 % 8, 1 | 2 | 5) || (node.0 % 8 == 0 && node.2 <= 9),
+            8.. => matches!(node.0 % 8, 1 | 2 | 5) || (node.0.is_multiple_of(8) && node.2 <= 9),
             _ => false,
         };
         let indices: Vec<u8> = nodes.iter().filter(reads).map(|node| node.3).collect();

@@ -1,0 +1,9 @@
+//! The reader against files of the reference implementation, against another reader, and against damage.
+
+mod connector;
+mod damage;
+mod differential;
+mod fixtures;
+mod ranges;
+mod support;
+mod sweeps;
