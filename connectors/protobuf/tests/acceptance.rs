@@ -20,7 +20,7 @@ const TIMES: &str = "syntax = 'proto3';
     message M { google.protobuf.Timestamp t = 1; google.protobuf.Int64Value w = 2; }";
 
 /// The row of the empty record with some columns changed.
-fn with(changes: Value) -> Value {
+fn with(changes: &Value) -> Value {
     let mut row = json!({"i": 0, "oi": null, "s": "", "u": 0, "c": "A", "rc": [], "sub": null, "ri": [], "m": [],
         "ki": null, "ks": null, "km": null, "mm": [], "rs": []});
     for (column, value) in changes.as_object().expect("an object") {
@@ -55,7 +55,7 @@ fn values() {
         ("28 ff ff ff ff ff ff ff ff ff 01", json!({"u": u64::MAX})),
         ("8a 01 00 8a 01 02 08 05", json!({"rs": [{"a": 0, "b": ""}, {"a": 5, "b": ""}]})),
     ];
-    let cases = cases.map(|(record, changes)| (record, with(changes)));
+    let cases = cases.map(|(record, changes)| (record, with(&changes)));
     check(&decoder(M), &cases);
 }
 
