@@ -1,7 +1,9 @@
 //! Protobuf descriptors, resolved once: names linked, features of every edition worked out.
 //!
-//! Serialized descriptors (`wire`) become a closed set of files, whose names are collected
-//! and linked into [`Descriptors`] from the wanted message on.
+//! Serialized descriptors (`wire`) or .proto source (`compile`) become a closed set of `files`, with the
+//! well-known ones supplied (`builtin`) and within `limits`. Their names are collected (`symbols`) and linked
+//! (`resolve`) into [`Descriptors`], from the wanted message on. Versions of one message type that several
+//! record files bring along are compared and joined (`merge`); `text` prints .proto source again.
 
 mod builtin;
 mod compare;

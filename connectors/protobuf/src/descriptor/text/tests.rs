@@ -172,6 +172,16 @@ message Modern {
 }
 
 #[test]
+fn editions_print_by_name() {
+    for (number, name) in [(1000, "2023"), (1001, "2024"), (1002, "2026"), (1700, "2026"), (9999, "UNSTABLE")]
+    {
+        let syntax = Some("editions".to_string());
+        let file = FileDescriptorProto { syntax, edition: Some(number), ..FileDescriptorProto::default() };
+        assert_eq!(printed(&file, &[]), format!("edition = \"{name}\";\n"));
+    }
+}
+
+#[test]
 fn several_files_come_dependencies_first_and_named() {
     let files = FileSet::decode_set(&fixture("riegeli/protos/kitchen.fds")).expect("a set");
     let text = files_text(&files, "fx/kitchen.proto");
