@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::{poll_fn, Future};
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use futures::future::{maybe_done, BoxFuture, FutureExt, MaybeDone};
+use futures::future::{BoxFuture, FutureExt, MaybeDone, maybe_done};
 
 use crate::{RecordFile, Result, ScanCounters};
 
@@ -81,7 +81,9 @@ impl ReadAhead {
     pub async fn take(&mut self, len: u64) -> Result<Bytes> {
         if len > self.file.size.saturating_sub(self.position) {
             let missing = len - self.file.size.saturating_sub(self.position);
-            return Err(self.file.corrupt(self.file.size, format!("the file ends {missing} bytes too early")));
+            return Err(self
+                .file
+                .corrupt(self.file.size, format!("the file ends {missing} bytes too early")));
         }
         let first = self.take_part(len).await?;
         if first.len() as u64 == len {
@@ -102,7 +104,8 @@ impl ReadAhead {
             self.next_window(len).await?;
         }
         let skip = (self.position - self.window_begin) as usize;
-        let part = (self.window.len() - skip.min(self.window.len())).min(usize::try_from(len).unwrap_or(usize::MAX));
+        let part =
+            (self.window.len() - skip.min(self.window.len())).min(usize::try_from(len).unwrap_or(usize::MAX));
         self.position += part as u64;
         Ok(self.window.slice(skip..skip + part))
     }
@@ -178,7 +181,9 @@ mod tests {
     #[tokio::test]
     async fn any_steps_give_the_bytes_of_the_file() {
         let (bytes, file) = file(3_500_000).await;
-        for (start, limit, step) in [(0, 3_500_000, 65_536), (7, 10, 999_983), (1_048_575, 2_000_000, 2_100_000)] {
+        for (start, limit, step) in
+            [(0, 3_500_000, 65_536), (7, 10, 999_983), (1_048_575, 2_000_000, 2_100_000)]
+        {
             let counters = Arc::new(ScanCounters::default());
             let mut reader = ReadAhead::new(file.clone(), start, limit, Arc::clone(&counters));
             let mut at = start as usize;
@@ -209,5 +214,16 @@ mod tests {
         let mut reader = ReadAhead::new(file, 1000, 1100, Arc::clone(&counters));
         reader.take(40).await.expect("inside");
         assert_eq!(counters.bytes_scanned.value(), SMALL_WINDOW);
+    }
+
+    #[tokio::test]
+    async fn an_extended_limit_allows_a_whole_window() {
+        let (_, file) = file(3_000_000).await;
+        let counters = Arc::new(ScanCounters::default());
+        let mut reader = ReadAhead::new(file, 1000, 1100, Arc::clone(&counters));
+        reader.extend_limit(3_000_000);
+        reader.extend_limit(50);
+        reader.take(40).await.expect("inside");
+        assert_eq!(counters.bytes_scanned.value(), WINDOW - 1000);
     }
 }

@@ -99,6 +99,25 @@ fn a_damaged_block_header_in_padding_is_no_obstacle() {
     }
 }
 
+#[test]
+fn a_long_tail_of_garbage_is_an_error_that_costs_little() {
+    let mut bytes = fixture("riegeli/many_chunks_simple_none.riegeli");
+    bytes.resize(100 * 65_536, 0);
+    let file = memory_file(&bytes);
+    let table = open(&file).expect("the damage is further back");
+    for begin in [60 * 65_536, 99 * 65_536 + 1] {
+        for columns in [0, 1] {
+            let request = request(&file, begin..file.size, columns);
+            let counters = Arc::clone(&request.counters);
+            let (batches, error) = scan(table.as_ref(), request);
+            assert!(batches.is_empty());
+            let message = error.expect("no chunk can be found").to_string();
+            assert!(message.contains("wrong hash of the block header at byte"), "{message}");
+            assert!(counters.bytes_scanned.value() < 1000, "{}", counters.bytes_scanned.value());
+        }
+    }
+}
+
 /// A file of long chunks: 40 records of 100,000 bytes, a chunk each.
 fn long_chunks() -> (RecordFile, Records) {
     let records: Records = (0..40u8).map(|byte| vec![byte; 100_000]).collect();

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use recordfusion_core::{RecordFile, ScanCounters};
 
 use super::{Damage, ReadResult, SIGNATURE_LEN, check_signature};
+use crate::fault::Fault;
 use crate::header::{BlockHeader, Chunk};
 use crate::position::{BLOCK, BLOCK_HEADER, remaining};
 
@@ -15,6 +16,8 @@ use crate::position::{BLOCK, BLOCK_HEADER, remaining};
 const SMALL_READ: u64 = 128;
 /// Bytes of a read where chunks are short, so that it brings many headers.
 const LARGE_READ: u64 = 1 << 16;
+/// Blocks to go back for an intact block header.
+const BLOCKS_BACK: u64 = 16;
 
 /// Reads the headers of the chunks that begin in a range.
 pub(crate) struct HeaderWalk {
@@ -81,15 +84,19 @@ impl HeaderWalk {
     }
 
     /// Goes to the first chunk that begins at or behind `target`. Where a block header is damaged, which may
-    /// be in padding that nobody reads, an earlier one shows the way.
+    /// be in padding that nobody reads, one of the blocks before shows the way.
     async fn seek_first(&mut self, target: u64) -> ReadResult<()> {
-        let mut block = target / BLOCK * BLOCK;
+        let target_block = target / BLOCK * BLOCK;
+        let mut block = target_block;
         self.position = loop {
             if block == 0 {
                 break 0;
             }
             if let Some(chunk) = self.first_chunk_of(block).await? {
                 break chunk;
+            }
+            if target_block - block == BLOCKS_BACK * BLOCK {
+                return Err(Damage::at(target_block)(Fault::BlockHeaderHash { block: target_block }));
             }
             block -= BLOCK;
         };
