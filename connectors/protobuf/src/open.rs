@@ -139,14 +139,30 @@ fn from_files(files: &[FileDescriptors], options: &ProtobufOptions) -> Result<Op
         return Err(option_error("message_type", reason));
     }
     let Some(name) = wanted_name(files, options)? else { return Ok(None) };
-    let mut seen = HashSet::new();
-    let mut versions = Vec::new();
-    for file in described().filter(|file| seen.insert(&file.descriptors)) {
-        versions.extend(version(file, name, options.message_type.is_some())?);
-    }
+    let versions = distinct_versions(described(), name, options.message_type.is_some())?;
     let Some((first, others)) = versions.split_first() else { return Ok(None) };
     let merged = merge(first, others).map_err(|error| Error::Schema(error.to_string()))?;
     Ok(Some(merged.into()))
+}
+
+/// What the files say of the message type `name`. Most often all say the same, byte for byte, as the file
+/// before them: that is compared first, and resolved once.
+fn distinct_versions<'a>(
+    files: impl Iterator<Item = &'a FileDescriptors>,
+    name: &str,
+    by_option: bool,
+) -> Result<Vec<Version>> {
+    let mut versions = Vec::new();
+    let mut seen = HashSet::new();
+    let mut last = None;
+    for file in files {
+        let said = (&file.descriptors, file.message_type.is_some());
+        if last != Some(said) && seen.insert(said) {
+            versions.extend(version(file, name, by_option)?);
+        }
+        last = Some(said);
+    }
+    Ok(versions)
 }
 
 /// What a file says of the message type `name`; nothing if it neither names nor knows the type.

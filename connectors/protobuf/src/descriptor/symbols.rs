@@ -89,10 +89,9 @@ impl<'a> Symbols<'a> {
             collector.file(file)?;
         }
         for file in files.supplied() {
-            let taken = |message: &DescriptorProto| {
-                collector.by_name.contains_key(join(file.package(), message.name()).as_str())
-            };
-            if !file.message_type.iter().any(taken) {
+            let messages = file.message_type.iter().map(DescriptorProto::name);
+            let mut names = messages.chain(file.enum_type.iter().map(EnumDescriptorProto::name));
+            if !names.any(|name| collector.by_name.contains_key(join(file.package(), name).as_str())) {
                 collector.file(file)?;
             }
         }
