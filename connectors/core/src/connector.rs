@@ -44,7 +44,11 @@ pub trait Connector: Debug + Send + Sync {
     /// # Errors
     /// Unknown or contradictory options; files of another format; descriptors that are missing,
     /// broken, or contradict those of another file.
-    fn open<'a>(&'a self, files: &'a [RecordFile], options: &'a Options) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
+    fn open<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
 
     /// The records of the chunks that begin in `range`, as bytes, in file order.
     ///

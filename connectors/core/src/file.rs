@@ -35,11 +35,8 @@ impl RecordFile {
         }
         let wanted = range.end - range.start;
         let start = range.start;
-        let bytes = self
-            .store
-            .get_range(&self.location, range)
-            .await
-            .map_err(|source| self.store_error(source))?;
+        let bytes =
+            self.store.get_range(&self.location, range).await.map_err(|source| self.store_error(source))?;
         if bytes.len() as u64 == wanted {
             Ok(bytes)
         } else {

@@ -72,7 +72,9 @@ impl BatchScan {
             },
         };
         let end = block.len().min(begin + wanted);
-        let batch = self.decoder.decode(&file.name, &block, begin..end, &self.request.counters)?;
+        let counters = &self.request.counters;
+        let decode = || self.decoder.decode(&file.name, &block, begin..end, counters);
+        let batch = counters.decode_time.time(decode)?;
         self.left -= end - begin;
         if end < block.len() {
             self.current = Some((block, end));

@@ -77,7 +77,9 @@ impl<'a> Compiler<'a> {
                 None => {
                     if oneof.is_some() {
                         // It takes back its siblings all the same.
+                        let leaves = self.leaves;
                         self.field(&mut message, node, &Selection::none(), oneof);
+                        self.leaves = leaves;
                     } else {
                         tags(node).into_iter().for_each(|tag| message.tags.set(tag, Entry::UNKNOWN));
                     }

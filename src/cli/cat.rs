@@ -1,0 +1,75 @@
+//! `cat`: the rows of a file as NDJSON, or its records as bytes.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use datafusion::common::TableReference;
+use futures::TryStreamExt;
+use recordfusion_core::RecordBlock;
+
+use super::Outcome;
+use super::print::{Format, Printer};
+use super::session::{TableArgs, context, record_file};
+
+/// Print the rows of a file as JSON lines, in file order
+#[derive(Debug, Args)]
+pub(super) struct Cat {
+    /// The file
+    file: String,
+    /// Stop after this many rows
+    #[arg(short = 'n', value_name = "N")]
+    rows: Option<usize>,
+    /// Print the bytes of the records, each after its length as a varint
+    #[arg(long)]
+    raw: bool,
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+impl Cat {
+    pub(super) async fn run(self) -> Outcome {
+        if self.raw { self.records().await } else { self.lines().await }
+    }
+
+    async fn lines(self) -> Outcome {
+        let ctx = context(&self.table, 1)?;
+        let rows = ctx.table(TableReference::bare(self.file.as_str())).await?;
+        let rows = match self.rows {
+            Some(count) => rows.limit(0, Some(count))?,
+            None => rows,
+        };
+        let batches = rows.execute_stream().await?;
+        Printer::new(Format::Ndjson, batches.schema()).print(batches).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn records(self) -> Outcome {
+        let ctx = context(&self.table, 1)?;
+        let (file, connector) = record_file(&ctx, &self.file).await?;
+        let mut blocks = connector.records(&file, 0..file.size, Default::default());
+        let mut out = BufWriter::new(io::stdout().lock());
+        let mut left = self.rows.unwrap_or(usize::MAX);
+        while left > 0 {
+            let Some(block) = blocks.try_next().await? else { break };
+            let count = block.len().min(left);
+            write_records(&mut out, &block, count)?;
+            left -= count;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn write_records(out: &mut impl Write, block: &RecordBlock, count: usize) -> io::Result<()> {
+    for record in block.records().take(count) {
+        let mut len = record.len();
+        while len >= 0x80 {
+            out.write_all(&[len as u8 | 0x80])?;
+            len >>= 7;
+        }
+        out.write_all(&[len as u8])?;
+        out.write_all(record)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! `convert`: copies record files to another format.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use recordfusion::convert::{Conversion, OutputFormat, ParquetCompression, Summary};
+
+use super::Outcome;
+use super::progress::{When, draw};
+use super::session::SessionArgs;
+
+/// Copy record files to Parquet, CSV, NDJSON or Arrow IPC, in the order of the records
+#[derive(Debug, Args)]
+pub(super) struct Convert {
+    /// Files, globs or folders to read, and at last the file to write, or a folder for one file per partition
+    #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
+    paths: Vec<String>,
+    /// The output format: parquet, csv, ndjson, arrow [default: by the extension]
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<OutputFormat>,
+    /// SQL expressions to write, such as "id, geo['city'] AS city" [default: all columns]
+    #[arg(long, value_name = "EXPRS")]
+    select: Option<String>,
+    /// SQL predicate of the rows to write
+    #[arg(long = "where", value_name = "PREDICATE")]
+    predicate: Option<String>,
+    /// Codec of Parquet output: zstd, snappy, lz4, gzip, brotli, none; zstd:9 sets a level
+    #[arg(long, value_name = "CODEC", default_value = "zstd")]
+    compression: ParquetCompression,
+    /// Progress on standard error
+    #[arg(long, value_enum, default_value_t)]
+    progress: When,
+    #[command(flatten)]
+    pub(super) session: SessionArgs,
+}
+
+impl Convert {
+    pub(super) async fn run(mut self) -> Outcome {
+        let begin = Instant::now();
+        let ctx = self.session.context()?;
+        let output = self.paths.pop().unwrap_or_default();
+        let conversion = Conversion {
+            inputs: self.paths,
+            output,
+            format: self.to,
+            select: self.select,
+            predicate: self.predicate,
+            options: self.session.table.options()?,
+            compression: self.compression,
+            partitions: self.session.partitions().get(),
+        };
+        let prepared = conversion.prepare(&ctx).await?;
+        let summary = tokio::select! {
+            summary = prepared.run() => summary?,
+            () = draw(self.progress, &prepared) => Summary::default(),
+        };
+        eprintln!("{}", line(&summary, begin.elapsed().as_secs_f64()));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn line(summary: &Summary, seconds: f64) -> String {
+    let files = if summary.files == 1 { String::new() } else { format!(" in {} files", summary.files) };
+    let mut line = format!(
+        "{} rows, {} bytes in, {} bytes out{files}, {seconds:.2} s",
+        summary.rows, summary.bytes_in, summary.bytes_out
+    );
+    for (name, count) in &summary.notes {
+        line.push_str(&format!(", {count} {}", name.replace('_', " ")));
+    }
+    line
+}

@@ -1,0 +1,90 @@
+//! The command line: one file for each subcommand.
+//!
+//! Exit codes: 0 done, 1 failed, 2 wrong usage. Errors are one sentence on standard error. A reader that
+//! closes the pipe ends the tool quietly.
+
+mod cat;
+mod convert;
+mod inspect;
+mod print;
+mod progress;
+mod query;
+mod schema;
+mod session;
+mod verify;
+
+use std::error::Error;
+use std::io;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use recordfusion::error_message;
+
+/// What a subcommand gives: the exit code of a run that went through.
+type Outcome = Result<ExitCode, Box<dyn Error + Send + Sync>>;
+
+/// Query record files (Riegeli, ArrayRecord) with SQL, and convert them to Parquet.
+#[derive(Debug, Parser)]
+#[command(name = "recordfusion", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Query(query::Query),
+    Convert(convert::Convert),
+    Schema(schema::Schema),
+    Inspect(inspect::Inspect),
+    Cat(cat::Cat),
+    Verify(verify::Verify),
+}
+
+/// Runs the tool with the arguments of the process.
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let partitions = match &cli.command {
+        Command::Query(query) => query.session.partitions(),
+        Command::Convert(convert) => convert.session.partitions(),
+        _ => session::all_cores(),
+    };
+    let outcome = runtime(partitions).and_then(|runtime| runtime.block_on(dispatch(cli.command)));
+    match outcome {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let code = if error.is::<session::Usage>() { 2 } else { 1 };
+            eprintln!("error: {}", error_message(error.as_ref()));
+            ExitCode::from(code)
+        }
+    }
+}
+
+async fn dispatch(command: Command) -> Outcome {
+    match command {
+        Command::Query(query) => query.run().await,
+        Command::Convert(convert) => convert.run().await,
+        Command::Schema(schema) => schema.run().await,
+        Command::Inspect(inspect) => inspect.run().await,
+        Command::Cat(cat) => cat.run().await,
+        Command::Verify(verify) => verify.run().await,
+    }
+}
+
+fn runtime(partitions: NonZeroUsize) -> Result<tokio::runtime::Runtime, Box<dyn Error + Send + Sync>> {
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(partitions.get()).enable_all().build()?)
+}
+
+/// Whether an error came from standard output that nobody reads any more.
+fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}

@@ -1,0 +1,69 @@
+//! `schema`: the columns of a file, or its message type.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::common::TableReference;
+use recordfusion::{RecordTable, TableDefinition};
+
+use super::Outcome;
+use super::session::{TableArgs, context};
+
+/// Print the columns of a file, or its message type as .proto text
+#[derive(Debug, Args)]
+pub(super) struct Schema {
+    /// The file
+    file: String,
+    /// Print the message type and all that it needs as .proto text
+    #[arg(long)]
+    proto: bool,
+    #[command(flatten)]
+    table: TableArgs,
+}
+
+impl Schema {
+    pub(super) async fn run(self) -> Outcome {
+        let ctx = context(&self.table, 1)?;
+        let text = if self.proto {
+            let definition = TableDefinition::new(self.file.as_str()).with_options(self.table.options()?);
+            let table = RecordTable::open(&ctx.state(), definition).await?;
+            let no_type = || format!("{} does not say what messages its records are: {NAME_THEM}", self.file);
+            table.proto_text().ok_or_else(no_type)?
+        } else {
+            let table = ctx.table(TableReference::bare(self.file.as_str())).await?;
+            let fields = table.schema().fields();
+            let names: ArrayRef =
+                Arc::new(StringArray::from_iter_values(fields.iter().map(|field| field.name())));
+            let types = fields.iter().map(|field| without_metadata(field.data_type()).to_string());
+            let types: ArrayRef = Arc::new(StringArray::from_iter_values(types));
+            let nullable: ArrayRef =
+                Arc::new(fields.iter().map(|field| Some(field.is_nullable())).collect::<BooleanArray>());
+            let rows =
+                RecordBatch::try_from_iter([("name", names), ("type", types), ("nullable", nullable)])?;
+            format!("{}\n", pretty_format_batches(&[rows])?)
+        };
+        io::stdout().write_all(text.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A type as it is printed: the metadata of nested fields would hide their names.
+fn without_metadata(data_type: &DataType) -> DataType {
+    let field = |field: &FieldRef| {
+        Arc::new(Field::new(field.name(), without_metadata(field.data_type()), field.is_nullable()))
+    };
+    match data_type {
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(field).collect()),
+        DataType::List(item) => DataType::List(field(item)),
+        DataType::LargeList(item) => DataType::LargeList(field(item)),
+        DataType::Map(entries, sorted) => DataType::Map(field(entries), *sorted),
+        other => other.clone(),
+    }
+}
+
+const NAME_THEM: &str = "name them with -o message_type=… and -o descriptor_set=… or -o proto=…";

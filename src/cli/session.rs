@@ -1,0 +1,122 @@
+//! What all subcommands share: options, the session, and finding the files of an argument.
+
+use std::error::Error;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use clap::Args;
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use recordfusion::{Options, RecordFile, datasource, registry};
+use recordfusion_core::Connector;
+
+/// Options of the table, and how parallel the work is.
+#[derive(Debug, Clone, Args)]
+pub(super) struct SessionArgs {
+    #[command(flatten)]
+    pub(super) table: TableArgs,
+    /// Partitions to work on at the same time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    partitions: Option<NonZeroUsize>,
+}
+
+/// Options of the table.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct TableArgs {
+    /// Option of the record format, such as message_type=my.Message; may be repeated
+    #[arg(short = 'o', value_name = "KEY=VALUE", value_parser = key_value)]
+    options: Vec<(String, String)>,
+}
+
+/// An error in how the tool was called.
+#[derive(Debug)]
+pub(super) struct Usage(String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Usage {}
+
+impl SessionArgs {
+    pub(super) fn partitions(&self) -> NonZeroUsize {
+        self.partitions.unwrap_or_else(all_cores)
+    }
+
+    /// A session that knows all record formats.
+    pub(super) fn context(&self) -> Result<SessionContext, Box<dyn Error + Send + Sync>> {
+        context(&self.table, self.partitions().get())
+    }
+}
+
+impl TableArgs {
+    /// The options, each of them known to some format.
+    pub(super) fn options(&self) -> Result<Options, Usage> {
+        let options: Options = self.options.iter().cloned().collect();
+        options.reject_unknown(&registry::option_names()).map_err(|error| Usage(error.to_string()))?;
+        Ok(options)
+    }
+}
+
+/// A session that knows all record formats, with this many partitions.
+pub(super) fn context(
+    table: &TableArgs,
+    partitions: usize,
+) -> Result<SessionContext, Box<dyn Error + Send + Sync>> {
+    let config = SessionConfig::new().with_target_partitions(partitions).with_information_schema(true);
+    let ctx = SessionContext::new_with_config(config);
+    recordfusion::register_with_options(&ctx, table.options()?)?;
+    Ok(ctx)
+}
+
+pub(super) fn all_cores() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// The files that an argument names, at least one.
+pub(super) async fn files(
+    ctx: &SessionContext,
+    argument: &str,
+) -> Result<Vec<RecordFile>, Box<dyn Error + Send + Sync>> {
+    let files = datasource::list_files(&ctx.state(), &ListingTableUrl::parse(argument)?).await?;
+    match files.is_empty() {
+        true => Err(format!("no files at {argument}").into()),
+        false => Ok(files),
+    }
+}
+
+/// The connector that recognises a file by its first bytes; by its name if it is empty.
+pub(super) async fn connector(file: &RecordFile) -> Result<Arc<dyn Connector>, Box<dyn Error + Send + Sync>> {
+    let named = file.name.rsplit_once('.').and_then(|(_, extension)| registry::connector(extension));
+    match (datasource::recognise_files(std::slice::from_ref(file), None).await?, named) {
+        (Some(connector), _) => Ok(connector),
+        (None, Some(named)) if file.size == 0 => Ok(Arc::clone(named)),
+        (None, Some(named)) => Err(format!("{} is not a {} file", file.name, named.name()).into()),
+        (None, None) => Err(format!("{} is of no known record format", file.name).into()),
+    }
+}
+
+/// The one record file that an argument names.
+pub(super) async fn record_file(
+    ctx: &SessionContext,
+    argument: &str,
+) -> Result<(RecordFile, Arc<dyn Connector>), Box<dyn Error + Send + Sync>> {
+    let mut files = files(ctx, argument).await?;
+    match (files.pop(), files.len()) {
+        (Some(file), 0) => {
+            let connector = connector(&file).await?;
+            Ok((file, connector))
+        }
+        (_, more) => Err(format!("{argument} is {} files, but one is wanted", more + 1).into()),
+    }
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.trim().to_string(), value.to_string())),
+        _ => Err("an option is written KEY=VALUE".to_string()),
+    }
+}

@@ -1,0 +1,64 @@
+//! `verify`: checks every hash and decodes every chunk.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use recordfusion::{RecordFile, error_message};
+use recordfusion_core::Verification;
+
+use super::Outcome;
+use super::session::{TableArgs, connector, context, files};
+
+/// Check every hash and decode every chunk; one line for each file, exit code 1 if any is bad
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// Files, globs or folders
+    #[arg(required = true)]
+    files: Vec<String>,
+}
+
+impl Verify {
+    pub(super) async fn run(self) -> Outcome {
+        let ctx = context(&TableArgs::default(), 1)?;
+        let mut bad = 0;
+        for argument in &self.files {
+            let files = match files(&ctx, argument).await {
+                Ok(files) => files,
+                Err(error) => {
+                    bad += report(argument, Err(error))?;
+                    continue;
+                }
+            };
+            for file in files {
+                bad += report(&file.name, verify(&file).await)?;
+            }
+        }
+        Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+async fn verify(file: &RecordFile) -> Result<Verification, Box<dyn Error + Send + Sync>> {
+    Ok(connector(file).await?.verify(file).await?)
+}
+
+/// Prints the line of a file; gives 1 if it is bad.
+fn report(name: &str, outcome: Result<Verification, Box<dyn Error + Send + Sync>>) -> io::Result<usize> {
+    let mut out = io::stdout();
+    match outcome {
+        Ok(done) => {
+            let Verification { chunks, records, decoded_size } = done;
+            writeln!(out, "ok   {name}: {records} records in {chunks} chunks, {decoded_size} bytes decoded")?;
+            Ok(0)
+        }
+        Err(error) => {
+            let message = error_message(error.as_ref());
+            match message.starts_with(name) {
+                true => writeln!(out, "bad  {message}")?,
+                false => writeln!(out, "bad  {name}: {message}")?,
+            }
+            Ok(1)
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! The output formats: how a unit is encoded, and how encoded units become a file.
+
+use std::io::Write;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::csv;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use datafusion::arrow::ipc::writer::FileWriter;
+use datafusion::error::Result;
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves,
+};
+use datafusion::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use datafusion::parquet::file::properties::WriterProperties;
+use datafusion::parquet::file::writer::SerializedFileWriter;
+
+use super::units::{Unit, UnitLimits};
+use crate::json;
+
+/// Rows of a Parquet row group: as many as make good statistics, few enough to encode several at a time.
+const ROW_GROUP: UnitLimits = UnitLimits { rows: 122_880, bytes: 48 << 20 };
+/// Rows of a piece of text.
+const PIECE: UnitLimits = UnitLimits { rows: 8192, bytes: 16 << 20 };
+
+/// The format of a converted file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// Apache Parquet.
+    Parquet,
+    /// Comma-separated values with a header line; nested columns are JSON text.
+    Csv,
+    /// One JSON object a line.
+    Ndjson,
+    /// Arrow IPC file; dictionary columns are written as their values.
+    Arrow,
+}
+
+impl OutputFormat {
+    /// All names, for messages.
+    pub const NAMES: &str = "parquet, csv, ndjson, arrow";
+
+    /// The format that the extension of `path` names.
+    pub fn by_extension(path: &str) -> Option<Self> {
+        let (_, extension) = path.rsplit_once('.')?;
+        match extension.to_ascii_lowercase().as_str() {
+            "json" | "jsonl" => Some(Self::Ndjson),
+            "feather" | "ipc" => Some(Self::Arrow),
+            "pq" => Some(Self::Parquet),
+            extension => extension.parse().ok(),
+        }
+    }
+
+    /// The usual extension, without the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
+            Self::Arrow => "arrow",
+        }
+    }
+}
+
+impl FromStr for OutputFormat {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let all = [Self::Parquet, Self::Csv, Self::Ndjson, Self::Arrow];
+        let found = all.into_iter().find(|format| format.extension() == name);
+        found.ok_or_else(|| format!("'{name}' is none of {}", Self::NAMES))
+    }
+}
+
+/// The codec of a Parquet file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ParquetCompression(Compression);
+
+impl Default for ParquetCompression {
+    fn default() -> Self {
+        Self(Compression::ZSTD(ZstdLevel::default()))
+    }
+}
+
+impl FromStr for ParquetCompression {
+    type Err = String;
+
+    /// A codec's name, and for zstd, gzip and brotli a level: `zstd`, `zstd:9`, `snappy`, `none`.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (name, level) = match text.split_once(':') {
+            Some((name, level)) => {
+                let level: i32 = level.parse().map_err(|_| format!("'{level}' is no compression level"))?;
+                (name, Some(level))
+            }
+            None => (text, None),
+        };
+        let unsigned = |level: i32| u32::try_from(level).unwrap_or(u32::MAX);
+        let wrong = |error: datafusion::parquet::errors::ParquetError| error.to_string();
+        let codec = match (name.to_ascii_lowercase().as_str(), level) {
+            ("none" | "uncompressed", None) => Compression::UNCOMPRESSED,
+            ("snappy", None) => Compression::SNAPPY,
+            ("lz4" | "lz4_raw", None) => Compression::LZ4_RAW,
+            ("zstd", level) => {
+                Compression::ZSTD(level.map_or(Ok(ZstdLevel::default()), ZstdLevel::try_new).map_err(wrong)?)
+            }
+            ("gzip", level) => Compression::GZIP(
+                level
+                    .map_or(Ok(GzipLevel::default()), |level| GzipLevel::try_new(unsigned(level)))
+                    .map_err(wrong)?,
+            ),
+            ("brotli", level) => Compression::BROTLI(
+                level
+                    .map_or(Ok(BrotliLevel::default()), |level| BrotliLevel::try_new(unsigned(level)))
+                    .map_err(wrong)?,
+            ),
+            _ => {
+                return Err(format!(
+                    "'{text}' is none of zstd, snappy, lz4, gzip, brotli, none (zstd:9 sets a level)"
+                ));
+            }
+        };
+        Ok(Self(codec))
+    }
+}
+
+/// A unit after the part of encoding that can be done beside others.
+pub(super) struct Encoded {
+    pub(super) rows: u64,
+    content: Content,
+}
+
+enum Content {
+    RowGroup(Vec<ArrowColumnChunk>),
+    Text(Vec<u8>),
+    Batches(Unit),
+}
+
+/// The part of encoding that can be done beside others.
+pub(super) type EncodeUnit = Arc<dyn Fn(&Unit) -> Result<Encoded> + Send + Sync>;
+
+/// One file being encoded.
+pub(super) enum FileEncoder {
+    Parquet { writer: SerializedFileWriter<Buffer>, factory: Arc<ArrowRowGroupWriterFactory>, buffer: Buffer },
+    Csv { header: Option<Vec<u8>> },
+    Ndjson,
+    Arrow { writer: FileWriter<Buffer>, schema: SchemaRef, buffer: Buffer },
+}
+
+impl FileEncoder {
+    pub(super) fn new(
+        format: OutputFormat,
+        schema: &SchemaRef,
+        compression: ParquetCompression,
+    ) -> Result<Self> {
+        let buffer = Buffer::default();
+        Ok(match format {
+            OutputFormat::Parquet => {
+                let properties = WriterProperties::builder().set_compression(compression.0).build();
+                let writer = ArrowWriter::try_new(buffer.clone(), Arc::clone(schema), Some(properties))?;
+                let (writer, factory) = writer.into_serialized_writer()?;
+                Self::Parquet { writer, factory: Arc::new(factory), buffer }
+            }
+            OutputFormat::Csv => Self::Csv { header: Some(csv_header(schema)?) },
+            OutputFormat::Ndjson => Self::Ndjson,
+            OutputFormat::Arrow => {
+                let schema = Arc::new(without_dictionaries(schema));
+                Self::Arrow { writer: FileWriter::try_new(buffer.clone(), &schema)?, schema, buffer }
+            }
+        })
+    }
+
+    pub(super) fn unit_limits(&self) -> UnitLimits {
+        match self {
+            Self::Parquet { .. } => ROW_GROUP,
+            _ => PIECE,
+        }
+    }
+
+    pub(super) fn encode_unit(&self) -> EncodeUnit {
+        match self {
+            Self::Parquet { factory, .. } => {
+                let factory = Arc::clone(factory);
+                Arc::new(move |unit| encoded(unit, Content::RowGroup(row_group(&factory, unit)?)))
+            }
+            Self::Csv { .. } => Arc::new(|unit| {
+                let mut text = vec![];
+                let mut writer = csv::WriterBuilder::new().with_header(false).build(&mut text);
+                for batch in unit {
+                    writer.write(&json::flatten(batch)?)?;
+                }
+                drop(writer);
+                encoded(unit, Content::Text(text))
+            }),
+            Self::Ndjson => Arc::new(|unit| {
+                let mut text = vec![];
+                let mut writer = json::lines(&mut text);
+                for batch in unit {
+                    writer.write(batch)?;
+                }
+                writer.finish()?;
+                drop(writer);
+                encoded(unit, Content::Text(text))
+            }),
+            Self::Arrow { schema, .. } => {
+                let schema = Arc::clone(schema);
+                Arc::new(move |unit| {
+                    let batches =
+                        unit.iter().map(|batch| cast_batch(batch, &schema)).collect::<Result<_>>()?;
+                    encoded(unit, Content::Batches(batches))
+                })
+            }
+        }
+    }
+
+    /// Appends a unit and gives the bytes that the file grew by.
+    pub(super) fn append(&mut self, unit: Encoded) -> Result<Vec<u8>> {
+        match (self, unit.content) {
+            (Self::Parquet { writer, buffer, .. }, Content::RowGroup(columns)) => {
+                let mut group = writer.next_row_group()?;
+                for column in columns {
+                    column.append_to_row_group(&mut group)?;
+                }
+                group.close()?;
+                Ok(buffer.take())
+            }
+            (Self::Arrow { writer, buffer, .. }, Content::Batches(batches)) => {
+                for batch in &batches {
+                    writer.write(batch)?;
+                }
+                Ok(buffer.take())
+            }
+            (Self::Csv { header }, Content::Text(text)) => Ok(match header.take() {
+                Some(mut header) => {
+                    header.extend_from_slice(&text);
+                    header
+                }
+                None => text,
+            }),
+            (_, Content::Text(text)) => Ok(text),
+            (_, Content::RowGroup(_) | Content::Batches(_)) => Ok(vec![]),
+        }
+    }
+
+    /// The last bytes of the file.
+    pub(super) fn finish(self) -> Result<Vec<u8>> {
+        Ok(match self {
+            Self::Parquet { writer, buffer, .. } => {
+                writer.close()?;
+                buffer.take()
+            }
+            Self::Arrow { mut writer, buffer, .. } => {
+                writer.finish()?;
+                buffer.take()
+            }
+            Self::Csv { header } => header.unwrap_or_default(),
+            Self::Ndjson => vec![],
+        })
+    }
+}
+
+fn encoded(unit: &Unit, content: Content) -> Result<Encoded> {
+    Ok(Encoded { rows: unit.iter().map(|batch| batch.num_rows() as u64).sum(), content })
+}
+
+fn row_group(factory: &ArrowRowGroupWriterFactory, unit: &Unit) -> Result<Vec<ArrowColumnChunk>> {
+    let mut writers = factory.create_column_writers(0)?;
+    for batch in unit {
+        let mut columns = writers.iter_mut();
+        for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+            for (leaf, writer) in compute_leaves(field, column)?.iter().zip(columns.by_ref()) {
+                writer.write(leaf)?;
+            }
+        }
+    }
+    Ok(writers.into_iter().map(|writer| writer.close()).collect::<std::result::Result<_, _>>()?)
+}
+
+fn csv_header(schema: &SchemaRef) -> Result<Vec<u8>> {
+    let mut text = vec![];
+    csv::WriterBuilder::new()
+        .build(&mut text)
+        .write(&json::flatten(&RecordBatch::new_empty(Arc::clone(schema)))?)?;
+    Ok(text)
+}
+
+fn cast_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let columns =
+        batch.columns().iter().zip(schema.fields()).map(|(column, field)| match column.data_type() {
+            kind if kind == field.data_type() => Ok(Arc::clone(column)),
+            _ => cast(column, field.data_type()),
+        });
+    Ok(RecordBatch::try_new(Arc::clone(schema), columns.collect::<std::result::Result<_, _>>()?)?)
+}
+
+fn without_dictionaries(schema: &Schema) -> Schema {
+    Schema::new_with_metadata(plain_fields(schema.fields()), schema.metadata().clone())
+}
+
+fn plain_fields(fields: &Fields) -> Fields {
+    fields.iter().map(plain_field).collect()
+}
+
+fn plain_field(field: &FieldRef) -> FieldRef {
+    let kind = match field.data_type() {
+        DataType::Dictionary(_, value) => value.as_ref().clone(),
+        DataType::Struct(fields) => DataType::Struct(plain_fields(fields)),
+        DataType::List(item) => DataType::List(plain_field(item)),
+        DataType::Map(entries, sorted) => DataType::Map(plain_field(entries), *sorted),
+        kind => kind.clone(),
+    };
+    Arc::new(Field::clone(field).with_data_type(kind))
+}
+
+/// What a format's writer wrote since it was last asked.
+#[derive(Clone, Default)]
+pub(super) struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Buffer {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

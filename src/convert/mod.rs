@@ -1,0 +1,319 @@
+//! Copies record files, or a query over them, to Parquet, CSV, NDJSON or Arrow IPC.
+//!
+//! The flow: the inputs become one table, cut into byte ranges of some MiB; ranges are decoded in parallel
+//! and put back in order ([`ordered`]); their batches are gathered to units ([`units`]); units are encoded
+//! in parallel and appended in order ([`formats`]); the bytes go to an upload that becomes visible only
+//! when it is complete ([`output`]). Records keep the order of the files. Memory is bounded by a few
+//! ranges and units for each worker, whatever the size of the files.
+
+mod formats;
+mod ordered;
+mod output;
+mod units;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{plan_datafusion_err, plan_err};
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionContext;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use recordfusion_core::Options;
+
+use formats::{Encoded, FileEncoder};
+pub use formats::{OutputFormat, ParquetCompression};
+use output::Upload;
+
+use crate::datasource::list_files;
+use crate::{RecordTable, TableDefinition};
+
+/// Input bytes of one range: enough for the chunks of a range to outweigh its start, few enough for
+/// several ranges to be in memory.
+const RANGE_BYTES: u64 = 4 << 20;
+/// Most ranges of one conversion; larger inputs get larger ranges.
+const MAX_RANGES: u64 = 1024;
+
+/// What to convert.
+#[derive(Debug, Clone)]
+pub struct Conversion {
+    /// Files, globs or folders, read together as one table.
+    pub inputs: Vec<String>,
+    /// The file to write, or a folder (ends in `/`, or exists as one) for one file per partition.
+    pub output: String,
+    /// The format; by the extension of the output if it is `None`.
+    pub format: Option<OutputFormat>,
+    /// SQL select list; all columns if it is `None`.
+    pub select: Option<String>,
+    /// SQL predicate; all rows if it is `None`.
+    pub predicate: Option<String>,
+    /// Options of the input format.
+    pub options: Options,
+    /// Codec of Parquet output.
+    pub compression: ParquetCompression,
+    /// Workers, and files of a folder output.
+    pub partitions: usize,
+}
+
+/// How far a conversion is; read it while [`Prepared::run`] goes on.
+#[derive(Debug, Default)]
+pub struct Progress {
+    rows: AtomicU64,
+    bytes_written: AtomicU64,
+}
+
+/// What a conversion did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Rows written.
+    pub rows: u64,
+    /// Length of the inputs in bytes.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Files written.
+    pub files: usize,
+    /// Counters of things that were not read as they are, such as mended strings, with their names; only
+    /// those that are not zero.
+    pub notes: Vec<(String, u64)>,
+}
+
+/// A conversion that is planned and checked, ready to run.
+#[derive(Debug)]
+pub struct Prepared {
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    state: SessionState,
+    conversion: Conversion,
+    format: OutputFormat,
+    bytes_in: u64,
+    progress: Arc<Progress>,
+}
+
+impl Conversion {
+    /// Opens the inputs and plans the query. Nothing is written yet.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the inputs, the options, the SQL or the output's name.
+    pub async fn prepare(self, ctx: &SessionContext) -> Result<Prepared> {
+        let format = match self.format {
+            Some(format) => format,
+            None => OutputFormat::by_extension(&self.output).ok_or_else(|| {
+                plan_datafusion_err!(
+                    "cannot tell the output format from '{}': name one of {}",
+                    self.output,
+                    OutputFormat::NAMES
+                )
+            })?,
+        };
+        let listing = ctx.state();
+        let mut bytes_in = 0;
+        for input in &self.inputs {
+            let files = list_files(&listing, &ListingTableUrl::parse(input)?).await?;
+            bytes_in += files.iter().map(|file| file.size).sum::<u64>();
+        }
+        let ranges = if self.is_folder() {
+            self.partitions
+        } else {
+            let ranges = (bytes_in / RANGE_BYTES).clamp(1, MAX_RANGES);
+            usize::try_from(ranges).unwrap_or(1).max(self.partitions)
+        };
+        let ctx = in_order(&listing, ranges);
+        ctx.register_table("input", self.open_input(&ctx).await?)?;
+        let select = self.select.as_deref().unwrap_or("*");
+        let mut sql = format!("SELECT {select} FROM input");
+        if let Some(predicate) = &self.predicate {
+            sql.push_str(&format!(" WHERE {predicate}"));
+        }
+        let plan = ctx.sql(&sql).await?.create_physical_plan().await?;
+        let progress = Arc::default();
+        Ok(Prepared {
+            plan,
+            task: ctx.task_ctx(),
+            state: ctx.state(),
+            conversion: self,
+            format,
+            bytes_in,
+            progress,
+        })
+    }
+
+    async fn open_input(&self, ctx: &SessionContext) -> Result<Arc<dyn TableProvider>> {
+        let definition = TableDefinition {
+            locations: self.inputs.clone(),
+            options: self.options.clone(),
+            ..Default::default()
+        };
+        match RecordTable::open(&ctx.state(), definition).await {
+            Ok(table) => Ok(Arc::new(table)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_folder(&self) -> bool {
+        self.output.ends_with('/') || std::path::Path::new(&self.output).is_dir()
+    }
+}
+
+/// A session like `state` whose scans give partitions of consecutive ranges, in the order of the files.
+fn in_order(state: &SessionState, partitions: usize) -> SessionContext {
+    let mut config =
+        state.config().clone().with_target_partitions(partitions).with_repartition_file_min_size(0);
+    let options = config.options_mut();
+    options.execution.enable_file_stream_work_stealing = false;
+    options.optimizer.enable_round_robin_repartition = false;
+    SessionContext::new_with_state(
+        SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build(),
+    )
+}
+
+impl Prepared {
+    /// How far the conversion is.
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// Length of the inputs in bytes.
+    pub fn bytes_in(&self) -> u64 {
+        self.bytes_in
+    }
+
+    /// The plan, whose metrics tell how many bytes were read so far.
+    pub fn plan(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.plan
+    }
+
+    /// Converts. On an error nothing is left under the names of the outputs that were not complete.
+    ///
+    /// # Errors
+    /// Whatever fails while reading, decoding, encoding or writing.
+    pub async fn run(&self) -> Result<Summary> {
+        let files =
+            if self.conversion.is_folder() { self.write_folder().await? } else { self.write_file().await? };
+        Ok(Summary {
+            rows: self.progress.rows(),
+            bytes_in: self.bytes_in,
+            bytes_out: self.progress.bytes_written(),
+            files,
+            notes: self.notes(),
+        })
+    }
+
+    async fn write_file(&self) -> Result<usize> {
+        let workers = self.conversion.partitions.max(1);
+        let batches = ordered::batches(&self.plan, &self.task, workers);
+        self.write(batches, &self.conversion.output, workers).await?;
+        Ok(1)
+    }
+
+    async fn write_folder(&self) -> Result<usize> {
+        let folder = self.conversion.output.trim_end_matches('/');
+        let url = ListingTableUrl::parse(format!("{folder}/"))?;
+        if let Some(file) = list_files(&self.state, &url).await?.first() {
+            return plan_err!("the folder {folder} is not empty: it holds {}", file.name);
+        }
+        let partitions = self.plan.properties().partitioning.partition_count();
+        let extension = self.format.extension();
+        let parts = (0..partitions).map(|partition| {
+            let path = format!("{folder}/part-{partition:05}.{extension}");
+            async move {
+                let batches = self.plan.execute(partition, Arc::clone(&self.task))?.boxed();
+                self.write(batches, &path, 1).await
+            }
+        });
+        futures::stream::iter(parts)
+            .buffer_unordered(self.conversion.partitions.max(1))
+            .try_collect::<()>()
+            .await?;
+        Ok(partitions)
+    }
+
+    /// Writes one file; encodes up to `workers` units at the same time.
+    async fn write(
+        &self,
+        batches: BoxStream<'_, Result<RecordBatch>>,
+        path: &str,
+        workers: usize,
+    ) -> Result<()> {
+        let mut encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
+        let mut upload = Upload::begin(&self.state, path)?;
+        let written = self.write_units(batches, &mut encoder, &mut upload, workers).await;
+        let finished = match written {
+            Ok(()) => encoder.finish().map_err(DataFusionError::from),
+            Err(error) => Err(error),
+        };
+        match finished {
+            Ok(last) => {
+                self.progress.bytes_written.fetch_add(last.len() as u64, Ordering::Relaxed);
+                upload.finish(last).await
+            }
+            Err(error) => {
+                upload.abort().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn write_units(
+        &self,
+        batches: BoxStream<'_, Result<RecordBatch>>,
+        encoder: &mut FileEncoder,
+        upload: &mut Upload,
+        workers: usize,
+    ) -> Result<()> {
+        let encode = encoder.encode_unit();
+        let mut encoded = units::gather(batches, encoder.unit_limits())
+            .map(|unit| {
+                let encode = Arc::clone(&encode);
+                async move {
+                    let unit = unit?;
+                    let task =
+                        datafusion::common::runtime::SpawnedTask::spawn_blocking(move || encode(&unit));
+                    task.join().await.map_err(|error| DataFusionError::External(Box::new(error)))?
+                }
+            })
+            .buffered(workers);
+        while let Some(unit) = encoded.try_next().await? {
+            let Encoded { rows, .. } = unit;
+            let bytes = encoder.append(unit)?;
+            self.progress.rows.fetch_add(rows, Ordering::Relaxed);
+            self.progress.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            upload.write(bytes).await?;
+        }
+        Ok(())
+    }
+
+    /// The counters that tell of values that were not read as they are.
+    fn notes(&self) -> Vec<(String, u64)> {
+        const NOTED: [&str; 4] =
+            ["wire_type_mismatches", "timestamps_truncated", "invalid_utf8_replaced", "records_incomplete"];
+        let noted = NOTED.iter().map(|name| ((*name).to_string(), scan_metric(&self.plan, name)));
+        noted.filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+impl Progress {
+    /// Rows written so far.
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Bytes written so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes_written.load(Ordering::Relaxed)
+    }
+}
+
+/// The sum of a metric over all nodes of a plan; it may be read while the plan runs.
+pub fn scan_metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> u64 {
+    let own = plan
+        .metrics()
+        .and_then(|metrics| metrics.sum_by_name(name))
+        .map_or(0, |value| value.as_usize() as u64);
+    own + plan.children().into_iter().map(|child| scan_metric(child, name)).sum::<u64>()
+}

@@ -1,0 +1,56 @@
+//! A file being written: nobody sees it before it is complete.
+
+use bytes::Bytes;
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::SessionState;
+use object_store::buffered::BufWriter;
+use tokio::io::AsyncWriteExt;
+
+/// An upload to an object store. The local store, too, writes to a temporary name first.
+pub(super) struct Upload {
+    path: String,
+    writer: BufWriter,
+}
+
+impl Upload {
+    /// Begins an upload to `path`, a path or URL.
+    ///
+    /// # Errors
+    /// No store is registered for the URL.
+    pub(super) fn begin(state: &SessionState, path: &str) -> Result<Self> {
+        let url = ListingTableUrl::parse(path)?;
+        let store = state.runtime_env().object_store(&url)?;
+        Ok(Self { path: path.to_string(), writer: BufWriter::new(store, url.prefix().clone()) })
+    }
+
+    /// Appends `bytes`.
+    pub(super) async fn write(&mut self, bytes: Vec<u8>) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let written = self.writer.put(Bytes::from(bytes)).await;
+        written.map_err(|error| self.describe(&error))
+    }
+
+    /// Appends the last `bytes` and makes the file visible.
+    pub(super) async fn finish(mut self, bytes: Vec<u8>) -> Result<()> {
+        if let Err(error) = self.write(bytes).await {
+            self.abort().await;
+            return Err(error);
+        }
+        let finished = self.writer.shutdown().await;
+        finished.map_err(|error| self.describe(&error))
+    }
+
+    /// Gives up; what was written is removed as far as the store allows it.
+    pub(super) async fn abort(mut self) {
+        if let Err(error) = self.writer.abort().await {
+            log::warn!("cannot remove the unfinished {}: {error}", self.path);
+        }
+    }
+
+    fn describe(&self, error: &dyn std::error::Error) -> DataFusionError {
+        DataFusionError::Execution(format!("cannot write {}: {error}", self.path))
+    }
+}

@@ -1,0 +1,111 @@
+//! Tables from SQL: `CREATE EXTERNAL TABLE`, and a path in the place of a table name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTableFactory};
+use datafusion::common::plan_err;
+use datafusion::datasource::dynamic_file::DynamicListTableFactory;
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::error::Result;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::CreateExternalTable;
+use datafusion::prelude::SessionContext;
+use recordfusion_core::{Connector, Options};
+
+use super::format::statement_options;
+use super::{RecordTable, TableDefinition};
+use crate::registry;
+
+/// `CREATE EXTERNAL TABLE … STORED AS` one connector.
+#[derive(Debug)]
+pub(super) struct RecordTableFactory {
+    connector: Arc<dyn Connector>,
+    defaults: Options,
+}
+
+impl RecordTableFactory {
+    pub(super) fn new(connector: Arc<dyn Connector>, defaults: Options) -> Self {
+        Self { connector, defaults }
+    }
+}
+
+#[async_trait]
+impl TableProviderFactory for RecordTableFactory {
+    async fn create(
+        &self,
+        session: &dyn Session,
+        command: &CreateExternalTable,
+    ) -> Result<Arc<dyn TableProvider>> {
+        if !command.order_exprs.is_empty() {
+            return plan_err!("WITH ORDER is not supported for {} files", self.connector.name());
+        }
+        let options = statement_options(self.connector.as_ref(), &command.options)?;
+        let declared = !command.schema.fields().is_empty();
+        let definition = TableDefinition {
+            locations: command.locations.clone(),
+            connector: Some(Arc::clone(&self.connector)),
+            options: self.defaults.iter().chain(options.iter()).collect(),
+            partition_columns: match command.table_partition_cols.as_slice() {
+                [] if declared => Some(vec![]),
+                [] => None,
+                columns => Some(columns.to_vec()),
+            },
+            columns: declared.then(|| Arc::clone(command.schema.inner())),
+            definition: command.definition.clone(),
+        };
+        Ok(Arc::new(RecordTable::open(session, definition).await?))
+    }
+}
+
+/// `SELECT … FROM 'path'`: record files by their first bytes, all others by DataFusion's own formats.
+#[derive(Debug)]
+pub(super) struct UrlTables {
+    options: Options,
+    others: DynamicListTableFactory,
+}
+
+impl UrlTables {
+    pub(super) fn new(options: Options, ctx: &SessionContext) -> Self {
+        let others = DynamicListTableFactory::default();
+        others.session_store().with_state(ctx.state_weak_ref());
+        Self { options, others }
+    }
+
+    fn session(&self) -> Option<SessionState> {
+        let session = self.others.session_store().get_session().upgrade()?;
+        let state = session.read().as_any().downcast_ref::<SessionState>().cloned();
+        state
+    }
+}
+
+#[async_trait]
+impl UrlTableFactory for UrlTables {
+    async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let Some(session) = self.session() else { return Ok(None) };
+        let Ok(path) = ListingTableUrl::parse(url) else { return Ok(None) };
+        if !looks_like_a_path(url) || session.runtime_env().object_store(&path).is_err() {
+            return Ok(None);
+        }
+        let named = path.file_extension().and_then(registry::connector);
+        if named.is_none()
+            && path.file_extension().is_some_and(|name| session.get_file_format_factory(name).is_some())
+        {
+            return self.others.try_new(url).await;
+        }
+        let definition = TableDefinition {
+            connector: named.cloned(),
+            ..TableDefinition::new(url).with_options(self.options.clone())
+        };
+        match RecordTable::try_open(&session, &definition).await? {
+            Some(table) => Ok(Some(Arc::new(table))),
+            None => self.others.try_new(url).await,
+        }
+    }
+}
+
+/// Whether a table name may be meant as a path: a mistyped table name shall be reported as such.
+fn looks_like_a_path(name: &str) -> bool {
+    name.contains(['/', '.', '*']) || name.contains(std::path::MAIN_SEPARATOR) || Path::new(name).exists()
+}

@@ -1,0 +1,180 @@
+//! The `FileFormat` of a connector.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::Session;
+use datafusion::common::{GetExt, Statistics, not_impl_err};
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
+use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::error::Result;
+use datafusion::physical_expr::LexRequirement;
+use datafusion::physical_plan::ExecutionPlan;
+use object_store::{ObjectMeta, ObjectStore};
+use recordfusion_core::{Connector, Options, RecordFile, Table};
+
+use super::{RecordSource, external};
+
+/// A connector with its options, and the table they were opened to.
+///
+/// Without a table (as when DataFusion's own `ListingTable` holds the format) each file is opened for
+/// itself and its columns are matched by name.
+#[derive(Debug, Clone)]
+pub struct RecordFormat {
+    connector: Arc<dyn Connector>,
+    options: Options,
+    table: Option<Arc<dyn Table>>,
+}
+
+impl RecordFormat {
+    /// A format whose files are opened one by one.
+    pub fn new(connector: Arc<dyn Connector>, options: Options) -> Self {
+        Self { connector, options, table: None }
+    }
+
+    /// Reads all files as parts of `table`.
+    #[must_use]
+    pub fn with_table(self, table: Arc<dyn Table>) -> Self {
+        Self { table: Some(table), ..self }
+    }
+
+    /// The connector.
+    pub fn connector(&self) -> &Arc<dyn Connector> {
+        &self.connector
+    }
+
+    /// The table that `file` is read as.
+    pub(super) async fn table_of(&self, file: &RecordFile) -> recordfusion_core::Result<Arc<dyn Table>> {
+        match &self.table {
+            Some(table) => Ok(Arc::clone(table)),
+            None => self.connector.open(std::slice::from_ref(file), &self.options).await,
+        }
+    }
+}
+
+#[async_trait]
+impl FileFormat for RecordFormat {
+    fn get_ext(&self) -> String {
+        self.connector.name().to_string()
+    }
+
+    fn get_ext_with_compression(&self, _: &FileCompressionType) -> Result<String> {
+        Ok(self.get_ext())
+    }
+
+    fn compression_type(&self) -> Option<FileCompressionType> {
+        None
+    }
+
+    async fn infer_schema(
+        &self,
+        _state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        objects: &[ObjectMeta],
+    ) -> Result<SchemaRef> {
+        let files: Vec<RecordFile> = objects
+            .iter()
+            .map(|object| RecordFile {
+                store: Arc::clone(store),
+                location: object.location.clone(),
+                size: object.size,
+                name: object.location.to_string(),
+            })
+            .collect();
+        let table = self.connector.open(&files, &self.options).await.map_err(external)?;
+        Ok(Arc::clone(table.schema()))
+    }
+
+    /// Only the file's size is known without reading it.
+    async fn infer_stats(
+        &self,
+        _state: &dyn Session,
+        _store: &Arc<dyn ObjectStore>,
+        table_schema: SchemaRef,
+        _object: &ObjectMeta,
+    ) -> Result<Statistics> {
+        Ok(Statistics::new_unknown(&table_schema))
+    }
+
+    async fn create_physical_plan(
+        &self,
+        _: &dyn Session,
+        config: FileScanConfig,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(DataSourceExec::from_data_source(config))
+    }
+
+    async fn create_writer_physical_plan(
+        &self,
+        _input: Arc<dyn ExecutionPlan>,
+        _state: &dyn Session,
+        _config: FileSinkConfig,
+        _order: Option<LexRequirement>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        not_impl_err!("{} files can be read, but not written", self.connector.name())
+    }
+
+    fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
+        Arc::new(RecordSource::new(self.clone(), table_schema))
+    }
+}
+
+/// Makes [`RecordFormat`]s from the options of a statement.
+#[derive(Debug)]
+pub struct RecordFormatFactory {
+    connector: Arc<dyn Connector>,
+    extension: &'static str,
+}
+
+impl RecordFormatFactory {
+    /// A factory for files of this extension.
+    pub fn new(connector: Arc<dyn Connector>, extension: &'static str) -> Self {
+        Self { connector, extension }
+    }
+}
+
+impl GetExt for RecordFormatFactory {
+    fn get_ext(&self) -> String {
+        self.extension.to_string()
+    }
+}
+
+impl FileFormatFactory for RecordFormatFactory {
+    fn create(&self, _: &dyn Session, options: &HashMap<String, String>) -> Result<Arc<dyn FileFormat>> {
+        let options = statement_options(self.connector.as_ref(), options)?;
+        Ok(Arc::new(RecordFormat::new(Arc::clone(&self.connector), options)))
+    }
+
+    fn default(&self) -> Arc<dyn FileFormat> {
+        Arc::new(RecordFormat::new(Arc::clone(&self.connector), Options::new()))
+    }
+}
+
+/// The connector's options among those of a statement: DataFusion puts `format.` before a bare key,
+/// and users may write the connector's name there. Keys of other namespaces, such as `aws.region`, are
+/// not ours.
+///
+/// # Errors
+/// An unknown option of ours.
+pub(super) fn statement_options(
+    connector: &dyn Connector,
+    options: &HashMap<String, String>,
+) -> Result<Options> {
+    let ours = options.iter().filter_map(|(key, value)| {
+        let name = match key.split_once('.') {
+            None => key.as_str(),
+            Some(("format", name)) => name,
+            Some((namespace, name)) if namespace == connector.name() => name,
+            Some(_) => return None,
+        };
+        Some((name.to_string(), value.clone()))
+    });
+    let options: Options = ours.collect();
+    options.reject_unknown(connector.option_names()).map_err(external)?;
+    Ok(options)
+}

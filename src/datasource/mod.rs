@@ -1,0 +1,72 @@
+//! Record files as DataFusion tables.
+//!
+//! | file | what |
+//! |---|---|
+//! | `format.rs` | [`RecordFormat`]: the `FileFormat` and its factory |
+//! | `source.rs` | [`RecordSource`]: the `FileSource`: projection, byte ranges, what `EXPLAIN` shows |
+//! | `opener.rs` | one byte range of one file to a stream of batches |
+//! | `projection.rs` | which leaves of which columns a plan's expressions need |
+//! | `metrics.rs` | a scan's counters as `EXPLAIN ANALYZE` metrics |
+//! | `table.rs` | [`RecordTable`]: the `TableProvider` |
+//! | `factory.rs` | `CREATE EXTERNAL TABLE`, and `SELECT … FROM 'file'` |
+//! | `files.rs` | listing and recognising files, Hive partitions |
+
+mod factory;
+mod files;
+mod format;
+mod metrics;
+mod opener;
+mod projection;
+mod source;
+mod table;
+
+use std::sync::Arc;
+
+use datafusion::catalog::DynamicFileCatalog;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::prelude::SessionContext;
+use recordfusion_core::Options;
+
+pub use files::{list_files, recognise_files};
+pub use format::{RecordFormat, RecordFormatFactory};
+pub use source::RecordSource;
+pub use table::{RecordTable, TableDefinition};
+
+use crate::registry;
+use factory::{RecordTableFactory, UrlTables};
+
+/// Makes all record file formats known to a session: `CREATE EXTERNAL TABLE … STORED AS RIEGELI`,
+/// and `SELECT … FROM 'file'`.
+///
+/// # Errors
+/// None of its own; DataFusion may refuse a file format.
+pub fn register(ctx: &SessionContext) -> Result<()> {
+    register_with_options(ctx, Options::new())
+}
+
+/// Like [`register`]; `options` apply to every table that is named by its path, and are the defaults
+/// of `CREATE EXTERNAL TABLE`.
+///
+/// # Errors
+/// None of its own; DataFusion may refuse a file format.
+pub fn register_with_options(ctx: &SessionContext, options: Options) -> Result<()> {
+    let state = ctx.state_ref();
+    for connector in registry::connectors() {
+        for name in registry::names(connector.as_ref()) {
+            let format = RecordFormatFactory::new(Arc::clone(connector), name);
+            let tables = RecordTableFactory::new(Arc::clone(connector), options.clone());
+            let mut state = state.write();
+            state.register_file_format(Arc::new(format), true)?;
+            state.table_factories_mut().insert(name.to_uppercase(), Arc::new(tables));
+        }
+    }
+    let urls = UrlTables::new(options, ctx);
+    let catalogs = Arc::clone(state.read().catalog_list());
+    ctx.register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(urls))));
+    Ok(())
+}
+
+/// A connector's error on its way through DataFusion; [`crate::error_message`] takes it out again.
+pub(crate) fn external(error: recordfusion_core::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

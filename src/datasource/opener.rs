@@ -1,0 +1,110 @@
+//! Opens one byte range of one file.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
+use datafusion::error::Result;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::physical_expr_adapter::BatchAdapterFactory;
+use futures::{FutureExt, StreamExt};
+use object_store::ObjectStore;
+use recordfusion_core::{ColumnProjection, Projection, RecordFile, ScanRequest, Selection};
+
+use super::files::describe_location;
+use super::metrics::ScanMetrics;
+use super::{RecordFormat, external};
+
+/// Opens files for one partition of a scan.
+#[derive(Debug, Clone)]
+pub(super) struct RecordOpener {
+    pub(super) format: RecordFormat,
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) store_url: ObjectStoreUrl,
+    /// The columns to give out.
+    pub(super) schema: SchemaRef,
+    /// What is needed of each of them.
+    pub(super) selections: Vec<Selection>,
+    pub(super) limit: Option<usize>,
+    pub(super) batch_size: usize,
+    pub(super) metrics: ScanMetrics,
+}
+
+impl FileOpener for RecordOpener {
+    fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
+        let opener = self.clone();
+        let range = match &file.range {
+            Some(range) => {
+                let bound = |at: i64| u64::try_from(at).unwrap_or(0).min(file.object_meta.size);
+                bound(range.start)..bound(range.end)
+            }
+            None => 0..file.object_meta.size,
+        };
+        let record_file = RecordFile {
+            store: Arc::clone(&self.store),
+            location: file.object_meta.location.clone(),
+            size: file.object_meta.size,
+            name: describe_location(&self.store_url, &file.object_meta.location),
+        };
+        Ok(async move { opener.scan(record_file, range).await }.boxed())
+    }
+}
+
+impl RecordOpener {
+    async fn scan(
+        self,
+        file: RecordFile,
+        range: std::ops::Range<u64>,
+    ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch>>> {
+        let table = self.format.table_of(&file).await.map_err(external)?;
+        let projection = self.projection(table.schema());
+        let found = Arc::new(Schema::new(
+            projection
+                .columns
+                .iter()
+                .map(|column| table.schema().field(column.index).clone())
+                .collect::<Vec<_>>(),
+        ));
+        let adapter = match same_types(&found, &self.schema) {
+            true => None,
+            false => Some(BatchAdapterFactory::new(Arc::clone(&self.schema)).make_adapter(&found)?),
+        };
+        let request = ScanRequest {
+            file,
+            range,
+            projection,
+            limit: self.limit,
+            batch_size: self.batch_size.max(1),
+            counters: Arc::clone(self.metrics.counters()),
+        };
+        let metrics = self.metrics;
+        let batches = table.scan(request).map(move |batch| {
+            metrics.publish();
+            let batch = batch.map_err(external)?;
+            match &adapter {
+                Some(adapter) => adapter.adapt_batch(&batch),
+                None => Ok(batch),
+            }
+        });
+        Ok(batches.boxed())
+    }
+
+    /// The wanted columns by their place in the table, which knows them by name. A column that the
+    /// table lacks was declared by the user: it reads as NULL.
+    fn projection(&self, table: &Schema) -> Projection {
+        let column = |(field, selection): (&Arc<_>, &Selection)| {
+            let field: &Arc<datafusion::arrow::datatypes::Field> = field;
+            let (index, _) = table.fields().find(field.name())?;
+            Some(ColumnProjection { index, selection: selection.clone() })
+        };
+        Projection { columns: self.schema.fields().iter().zip(&self.selections).filter_map(column).collect() }
+    }
+}
+
+fn same_types(a: &Schema, b: &Schema) -> bool {
+    let columns =
+        |schema: &Schema| schema.fields().iter().map(|field| field.data_type().clone()).collect::<Vec<_>>();
+    columns(a) == columns(b)
+}

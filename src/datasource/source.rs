@@ -1,0 +1,205 @@
+//! The `FileSource`: what DataFusion's optimizer may push into a scan of record files.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::listing::{FileRange, PartitionedFile};
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileGroupPartitioner, FileOpener, FileScanConfig, FileSource,
+};
+use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::error::Result;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
+use object_store::ObjectStore;
+use recordfusion_core::Selection;
+
+use super::RecordFormat;
+use super::metrics::ScanMetrics;
+use super::opener::RecordOpener;
+use super::projection::selections;
+
+/// Reads the files of a [`RecordFormat`].
+///
+/// Takes every projection: of a column that is only used by field, only those fields are decoded.
+/// Filters stay above the scan.
+#[derive(Debug, Clone)]
+pub struct RecordSource {
+    format: RecordFormat,
+    table_schema: TableSchema,
+    projection: SplitProjection,
+    batch_size: usize,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl RecordSource {
+    /// A source of all columns of `table_schema`.
+    pub fn new(format: RecordFormat, table_schema: TableSchema) -> Self {
+        Self {
+            format,
+            projection: SplitProjection::unprojected(&table_schema),
+            table_schema,
+            batch_size: 8192,
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// The format that is read.
+    pub fn format(&self) -> &RecordFormat {
+        &self.format
+    }
+
+    fn selections(&self) -> Vec<Selection> {
+        selections(&self.projection.source, self.table_schema.file_schema(), &self.projection.file_indices)
+    }
+}
+
+impl FileSource for RecordSource {
+    fn create_file_opener(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        config: &FileScanConfig,
+        partition: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        let file_schema = self.table_schema.file_schema();
+        let opener = RecordOpener {
+            format: self.format.clone(),
+            store,
+            store_url: config.object_store_url.clone(),
+            schema: Arc::new(file_schema.project(&self.projection.file_indices)?),
+            selections: self.selections(),
+            limit: config.limit,
+            batch_size: self.batch_size,
+            metrics: ScanMetrics::new(&self.metrics, partition),
+        };
+        ProjectionOpener::try_new(self.projection.clone(), Arc::new(opener), file_schema)
+    }
+
+    fn table_schema(&self) -> &TableSchema {
+        &self.table_schema
+    }
+
+    fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
+        Arc::new(Self { batch_size, ..self.clone() })
+    }
+
+    fn projection(&self) -> Option<&ProjectionExprs> {
+        Some(&self.projection.source)
+    }
+
+    fn try_pushdown_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn FileSource>>> {
+        let merged = self.projection.source.try_merge(projection)?;
+        let projection = SplitProjection::new(self.table_schema.file_schema(), &merged);
+        Ok(Some(Arc::new(Self { projection, ..self.clone() })))
+    }
+
+    fn repartitioned(
+        &self,
+        target_partitions: usize,
+        repartition_file_min_size: usize,
+        output_ordering: Option<LexOrdering>,
+        config: &FileScanConfig,
+    ) -> Result<Option<FileScanConfig>> {
+        let groups = FileGroupPartitioner::new()
+            .with_target_partitions(target_partitions)
+            .with_repartition_file_min_size(repartition_file_min_size)
+            .with_preserve_order_within_groups(output_ordering.is_some())
+            .repartition_file_groups(&config.file_groups);
+        let alignment = self.format.connector().range_alignment();
+        Ok(groups.map(|groups| {
+            let mut config = config.clone();
+            config.file_groups = groups.into_iter().map(|group| aligned(group, alignment)).collect();
+            config.file_groups.retain(|group| !group.is_empty());
+            config
+        }))
+    }
+
+    fn metrics(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+
+    fn file_type(&self) -> &str {
+        self.format.connector().name()
+    }
+
+    fn fmt_extra(&self, kind: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let parts: Vec<String> = self
+            .projection
+            .file_indices
+            .iter()
+            .zip(self.selections())
+            .filter(|(_, selection)| *selection != Selection::All)
+            .flat_map(|(index, selection)| {
+                paths(self.table_schema.file_schema().field(*index).name(), &selection)
+            })
+            .collect();
+        match kind {
+            _ if parts.is_empty() => Ok(()),
+            DisplayFormatType::TreeRender => writeln!(f, "fields={}", parts.join(", ")),
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(f, ", fields=[{}]", parts.join(", "))
+            }
+        }
+    }
+
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        apply_expression_roots(self.projection.source.iter(), visit)
+    }
+}
+
+/// The ranges of a group, cut at multiples of `alignment`. Cuts move down, so that ranges stay
+/// contiguous and disjoint; a range that becomes empty is dropped.
+fn aligned(group: FileGroup, alignment: u64) -> FileGroup {
+    let files = group.into_inner().into_iter().filter_map(|mut file| {
+        let Some(range) = &mut file.range else { return Some(file) };
+        let size = i64::try_from(file.object_meta.size).unwrap_or(i64::MAX);
+        *range = aligned_range(range, i64::try_from(alignment).unwrap_or(1).max(1), size);
+        (range.start < range.end).then_some(file)
+    });
+    FileGroup::new(files.collect::<Vec<PartitionedFile>>())
+}
+
+fn aligned_range(range: &FileRange, alignment: i64, size: i64) -> FileRange {
+    let down = |cut: i64| if cut >= size { cut } else { cut / alignment * alignment };
+    FileRange { start: down(range.start), end: down(range.end) }
+}
+
+/// The dotted paths of the leaves of a selection.
+fn paths(name: &str, selection: &Selection) -> Vec<String> {
+    match selection {
+        Selection::All => vec![name.to_string()],
+        Selection::Fields(fields) if fields.is_empty() => vec![format!("{name} (presence)")],
+        Selection::Fields(fields) => {
+            fields.iter().flat_map(|(field, below)| paths(&format!("{name}.{field}"), below)).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligned_ranges_stay_a_partition_of_the_file() {
+        for (size, cuts) in
+            [(1000, vec![0, 1, 99, 100, 101, 555, 1000]), (64, vec![0, 10, 64]), (100, vec![0, 100])]
+        {
+            let ranges: Vec<_> = cuts
+                .windows(2)
+                .map(|cut| aligned_range(&FileRange { start: cut[0], end: cut[1] }, 100, size))
+                .filter(|range| range.start < range.end)
+                .collect();
+            assert_eq!(ranges.first().map(|range| range.start), Some(0));
+            assert_eq!(ranges.last().map(|range| range.end), Some(size));
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert!(ranges.iter().all(|range| range.start % 100 == 0));
+        }
+    }
+}

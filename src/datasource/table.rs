@@ -1,0 +1,292 @@
+//! The `TableProvider` of record files.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{plan_datafusion_err, plan_err, project_schema};
+use datafusion::datasource::TableType;
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, pruned_partition_list};
+use datafusion::datasource::listing::{ListingTableUrl, PartitionedFile};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
+use futures::TryStreamExt;
+use recordfusion_core::{Connector, Options, RecordFile, Table};
+
+use super::files::{is_hidden, list_files, partition_columns, recognise_files};
+use super::{RecordFormat, external};
+
+/// What a table of record files is made of; everything but the locations may be left to the files.
+#[derive(Debug, Clone, Default)]
+pub struct TableDefinition {
+    /// A file, a glob or a folder each, as path or URL, all on one object store.
+    pub locations: Vec<String>,
+    /// The format; recognised by the files' first bytes if it is `None`.
+    pub connector: Option<Arc<dyn Connector>>,
+    /// The connector's options.
+    pub options: Options,
+    /// Hive partition columns; read from the paths if it is `None`.
+    pub partition_columns: Option<Vec<String>>,
+    /// The columns that the user declared, partition columns included: matched to the files' columns by
+    /// name, and cast. All columns of the files if it is `None`.
+    pub columns: Option<SchemaRef>,
+    /// The table's SQL text.
+    pub definition: Option<String>,
+}
+
+impl TableDefinition {
+    /// All that is at `location`.
+    pub fn new(location: impl Into<String>) -> Self {
+        Self { locations: vec![location.into()], ..Self::default() }
+    }
+
+    /// With these options.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
+}
+
+/// Record files as one table.
+///
+/// The files' descriptors are read once, when the table is opened; the files are listed anew for every
+/// scan, so that files added later are seen. Scans cut large files at byte ranges.
+#[derive(Debug)]
+pub struct RecordTable {
+    format: RecordFormat,
+    paths: Vec<ListingTableUrl>,
+    schema: TableSchema,
+    partition_columns: Vec<(String, DataType)>,
+    table: Option<Arc<dyn Table>>,
+    definition: Option<String>,
+}
+
+impl RecordTable {
+    /// Opens the files of `definition`.
+    ///
+    /// # Errors
+    /// No files and no declared columns; a file that is of another format, contradicts the others or lies
+    /// outside the partitions; unknown or wrong options; failures of the object store.
+    pub async fn open(session: &dyn Session, definition: TableDefinition) -> Result<Self> {
+        match Self::try_open(session, &definition).await? {
+            Some(table) => Ok(table),
+            None => {
+                let known: Vec<_> = crate::registry::connectors().iter().map(|c| c.name()).collect();
+                plan_err!(
+                    "{} is of no known record format ({})",
+                    definition.locations.join(", "),
+                    known.join(", ")
+                )
+            }
+        }
+    }
+
+    /// Like [`Self::open`], but `None` if the first file is of no known record format.
+    pub(super) async fn try_open(
+        session: &dyn Session,
+        definition: &TableDefinition,
+    ) -> Result<Option<Self>> {
+        let paths = parse_locations(&definition.locations)?;
+        let mut files = vec![];
+        let mut partitions: Option<Vec<(String, DataType)>> = None;
+        for path in &paths {
+            let found = list_files(session, path).await?;
+            let declared = match (&partitions, &definition.partition_columns) {
+                (Some(columns), _) => Some(columns.iter().map(|(name, _)| name.clone()).collect()),
+                (None, declared) => declared.clone(),
+            };
+            if !found.is_empty() || partitions.is_none() {
+                partitions = Some(partition_columns(path, &found, declared.as_deref())?);
+            }
+            files.extend(found);
+        }
+        let Some(connector) = recognise_files(&files, definition.connector.as_ref()).await? else {
+            return if files.iter().all(|file| file.size == 0) {
+                nothing_found(definition, &files)
+            } else {
+                Ok(None)
+            };
+        };
+        let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
+        if with_data.is_empty() && definition.columns.is_none() && definition.options == Options::new() {
+            return nothing_found(definition, &files);
+        }
+        let table = match (with_data.is_empty(), &definition.columns) {
+            (true, Some(_)) if definition.options == Options::new() => None,
+            _ => Some(connector.open(&with_data, &definition.options).await.map_err(external)?),
+        };
+        let format = RecordFormat::new(connector, definition.options.clone());
+        Self::assemble(definition, format, paths, table, partitions.unwrap_or_default()).map(Some)
+    }
+
+    fn assemble(
+        definition: &TableDefinition,
+        format: RecordFormat,
+        paths: Vec<ListingTableUrl>,
+        table: Option<Arc<dyn Table>>,
+        mut partition_columns: Vec<(String, DataType)>,
+    ) -> Result<Self> {
+        let file_schema = match (&definition.columns, &table) {
+            (None, Some(table)) => Arc::clone(table.schema()),
+            (None, None) => return plan_err!("{} has no columns", definition.locations.join(", ")),
+            (Some(declared), table) => {
+                for (name, data_type) in &mut partition_columns {
+                    *data_type = declared.field_with_name(name)?.data_type().clone();
+                }
+                let columns = declared_columns(declared, &partition_columns);
+                check_declared(&columns, table.as_deref())?;
+                columns
+            }
+        };
+        if let Some((name, _)) =
+            partition_columns.iter().find(|(name, _)| file_schema.fields().find(name).is_some())
+        {
+            return plan_err!("column '{name}' is both a partition column and a field of the records");
+        }
+        let fields =
+            partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), false)));
+        let schema =
+            TableSchema::builder(file_schema).with_table_partition_cols(fields.collect::<Vec<_>>()).build();
+        let format = match &table {
+            Some(table) => format.with_table(Arc::clone(table)),
+            None => format,
+        };
+        Ok(Self {
+            format,
+            paths,
+            schema,
+            partition_columns,
+            table,
+            definition: definition.definition.clone(),
+        })
+    }
+
+    /// The format and how it is read.
+    pub fn format(&self) -> &RecordFormat {
+        &self.format
+    }
+
+    /// The message type and all that it needs as .proto text, if the records are messages.
+    pub fn proto_text(&self) -> Option<String> {
+        self.table.as_ref()?.proto_text()
+    }
+
+    /// The names of the Hive partition columns.
+    fn partition_names(&self) -> Vec<&str> {
+        self.partition_columns.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    async fn files_to_scan(&self, session: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
+        let mut all = vec![];
+        for path in &self.paths {
+            let store = session.runtime_env().object_store(path)?;
+            let files =
+                pruned_partition_list(session, store.as_ref(), path, filters, "", &self.partition_columns)
+                    .await?;
+            let files: Vec<PartitionedFile> = files.try_collect().await?;
+            all.extend(files.into_iter().filter(|file| !is_hidden(path, &file.object_meta.location)));
+        }
+        all.sort_by(|a, b| a.object_meta.location.cmp(&b.object_meta.location));
+        Ok(all)
+    }
+}
+
+#[async_trait]
+impl TableProvider for RecordTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.schema.table_schema())
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn get_table_definition(&self) -> Option<&str> {
+        self.definition.as_deref()
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let partitions = self.partition_names();
+        let by_partition =
+            |filter: &&Expr| !partitions.is_empty() && expr_applicable_for_cols(&partitions, filter);
+        let answer = |filter| match by_partition(filter) {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(answer).collect())
+    }
+
+    async fn scan(
+        &self,
+        session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let files = self.files_to_scan(session, filters).await?;
+        let Some(path) = self.paths.first().filter(|_| !files.is_empty()) else {
+            return Ok(Arc::new(EmptyExec::new(project_schema(&self.schema(), projection)?)));
+        };
+        let groups = FileGroup::new(files).split_files(session.config().target_partitions());
+        let source = self.format.file_source(self.schema.clone());
+        let config = FileScanConfigBuilder::new(path.object_store(), source)
+            .with_file_groups(groups)
+            .with_projection_indices(projection.cloned())?
+            .with_limit(limit)
+            .build();
+        self.format.create_physical_plan(session, config).await
+    }
+}
+
+fn parse_locations(locations: &[String]) -> Result<Vec<ListingTableUrl>> {
+    let paths = locations.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>>>()?;
+    let Some(first) = paths.first() else { return plan_err!("a table needs at least one location") };
+    match paths.iter().find(|path| path.object_store() != first.object_store()) {
+        Some(other) => {
+            plan_err!("all locations must be on one object store, but {other} is not on that of {first}")
+        }
+        None => Ok(paths),
+    }
+}
+
+fn nothing_found<T>(definition: &TableDefinition, files: &[RecordFile]) -> Result<T> {
+    let locations = definition.locations.join(", ");
+    Err(match files.len() {
+        0 => plan_datafusion_err!("no files at {locations}"),
+        1 => plan_datafusion_err!("{locations} is empty (0 bytes), so it does not say what its columns are"),
+        n => plan_datafusion_err!(
+            "all {n} files at {locations} are empty (0 bytes), so none says what the columns are"
+        ),
+    })
+}
+
+/// The declared columns without the partition columns.
+fn declared_columns(declared: &Schema, partition_columns: &[(String, DataType)]) -> SchemaRef {
+    let is_partition = |field: &Arc<Field>| partition_columns.iter().any(|(name, _)| name == field.name());
+    let fields: Vec<_> = declared.fields().iter().filter(|field| !is_partition(field)).cloned().collect();
+    Arc::new(Schema::new(fields))
+}
+
+fn check_declared(declared: &Schema, table: Option<&dyn Table>) -> Result<()> {
+    let Some(table) = table else { return Ok(()) };
+    let known = table.schema();
+    for field in declared.fields() {
+        if known.fields().find(field.name()).is_none() {
+            let names = known.fields().iter().map(|field| field.name().as_str());
+            let nearest = recordfusion_core::nearest_names(field.name(), names);
+            let hint = if nearest.is_empty() {
+                String::new()
+            } else {
+                format!("; the nearest are {}", nearest.join(", "))
+            };
+            return plan_err!("the records have no field '{}'{hint}", field.name());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! End-to-end tests, through SQL, the library and the tool.
+
+mod convert;
+mod pushdown;
+mod reference_files;
+mod scan;
+mod sql;
+mod support;
+mod tables;
+mod tool;
