@@ -70,7 +70,14 @@ impl Walk<'_> {
     fn field(&mut self, bytes: &[u8], mut at: usize, tag: u32, slot: &Slot, frame: Frame) -> Result<usize> {
         let column = slot.column as usize;
         match slot.op {
-            Op::Number(encoding) => self.number(bytes, &mut at, encoding, slot, frame.row)?,
+            Op::Varint32 => self.number(bytes, &mut at, Encoding::Varint32, slot, frame.row)?,
+            Op::Zigzag32 => self.number(bytes, &mut at, Encoding::Zigzag32, slot, frame.row)?,
+            Op::Fixed32 => self.number(bytes, &mut at, Encoding::Fixed32, slot, frame.row)?,
+            Op::Varint64 => self.number(bytes, &mut at, Encoding::Varint64, slot, frame.row)?,
+            Op::Zigzag64 => self.number(bytes, &mut at, Encoding::Zigzag64, slot, frame.row)?,
+            Op::Fixed64 => self.number(bytes, &mut at, Encoding::Fixed64, slot, frame.row)?,
+            Op::Bool => self.number(bytes, &mut at, Encoding::Bool, slot, frame.row)?,
+            Op::ClosedEnum => self.number(bytes, &mut at, Encoding::ClosedEnum, slot, frame.row)?,
             Op::StrictText => {
                 let end = wire::length(bytes, &mut at)?;
                 let view = view(self.data, at, end);
@@ -181,22 +188,29 @@ impl Walk<'_> {
     #[inline(always)]
     fn place(&mut self, place: Place, row: usize) -> Result<usize> {
         match place {
-            Place::Row => {}
-            Place::Nullable(validity) => self.columns.validity[validity as usize].set(row),
-            Place::Item(items) => return Ok(self.columns.items[items as usize].push(row)),
-            Place::Member { validity, oneof, output } => {
-                let last = std::mem::replace(
-                    &mut self.columns.oneofs[oneof as usize],
-                    LastMember { row, member: Some(output) },
-                );
-                if let LastMember { row: last_row, member: Some(member) } = last
-                    && last_row == row
-                    && member != output
-                {
-                    self.take_back(member, row..row + 1)?;
-                }
+            Place::Row => Ok(row),
+            Place::Item(items) => Ok(self.columns.items[items as usize].push(row)),
+            Place::Nullable(validity) => {
                 self.columns.validity[validity as usize].set(row);
+                Ok(row)
             }
+            Place::Member { validity, oneof, output } => {
+                self.columns.validity[validity as usize].set(row);
+                self.set_member(oneof, output, row)
+            }
+        }
+    }
+
+    /// Makes `output` the member of the oneof that is set in `row`.
+    #[inline(never)]
+    fn set_member(&mut self, oneof: u32, output: u32, row: usize) -> Result<usize> {
+        let now = LastMember { row, member: Some(output) };
+        let last = std::mem::replace(&mut self.columns.oneofs[oneof as usize], now);
+        if let LastMember { row: last_row, member: Some(member) } = last
+            && last_row == row
+            && member != output
+        {
+            self.take_back(member, row..row + 1)?;
         }
         Ok(row)
     }
@@ -365,12 +379,12 @@ pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {
         Some(head) => u128::from_le_bytes(*head),
         None => head_near_the_end(data.get(begin..end).unwrap_or_default()),
     };
-    if len <= 12 {
-        let kept = (1u128 << (8 * len)) - 1;
-        (head & kept) << 32 | len as u128
-    } else {
-        (begin as u128) << 96 | u128::from(head as u32) << 32 | len as u128
-    }
+    // Both forms, and a mask to choose by: which one it is cannot be foreseen.
+    let kept = (1u128 << (8 * len.min(12))) - 1;
+    let short = (head & kept) << 32;
+    let long = (begin as u128) << 96 | u128::from(head as u32) << 32;
+    let is_short = 0u128.wrapping_sub(u128::from(len <= 12));
+    short & is_short | long & !is_short | len as u128
 }
 
 #[cold]

@@ -54,13 +54,23 @@ pub(crate) fn tag_of(number: u32, wire_type: u32) -> u32 {
 /// A varint of up to ten bytes; bits beyond the 64th are dropped.
 #[inline(always)]
 pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
-    match bytes.get(*at) {
-        Some(&byte) if byte < 0x80 => {
+    match two_bytes(bytes, *at) {
+        (Some(byte), _) if byte < 0x80 => {
             *at += 1;
             Ok(u64::from(byte))
         }
+        (Some(low), Some(high)) if high < 0x80 => {
+            *at += 2;
+            Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
+        }
         _ => long_varint(bytes, at),
     }
+}
+
+/// The next two bytes, as far as they are there.
+#[inline(always)]
+fn two_bytes(bytes: &[u8], at: usize) -> (Option<u8>, Option<u8>) {
+    (bytes.get(at).copied(), bytes.get(at + 1).copied())
 }
 
 /// Eight bytes at once where there are as many: the bits are gathered without a loop.
@@ -101,12 +111,12 @@ fn varint_by_bytes(rest: &[u8], at: &mut usize) -> Result<u64> {
 /// A tag: field number and wire type. The field number may still be 0.
 #[inline(always)]
 pub(crate) fn tag(bytes: &[u8], at: &mut usize) -> Result<u32> {
-    match bytes.get(*at..) {
-        Some(&[byte, ..]) if byte < 0x80 => {
+    match two_bytes(bytes, *at) {
+        (Some(byte), _) if byte < 0x80 => {
             *at += 1;
             Ok(u32::from(byte))
         }
-        Some(&[low, high, ..]) if high < 0x80 => {
+        (Some(low), Some(high)) if high < 0x80 => {
             *at += 2;
             Ok(u32::from(low & 0x7f) | u32::from(high) << 7)
         }

@@ -153,16 +153,16 @@ impl<'a> Compiler<'a> {
             Form::Number(kind) => {
                 let encoding = encoding(*kind);
                 let (column, source) = number(columns, *kind, encoding);
-                (Op::Number(encoding), column, 0, source)
+                (encoding.into(), column, 0, source)
             }
             Form::Enum { names, closed } => {
                 let column = push(&mut columns.words, Fixed::new(names.first() as u32));
                 let source = Source::Enum { column, names: Arc::clone(names) };
                 if !closed {
-                    return (Op::Number(Encoding::Varint32), column, 0, source);
+                    return (Op::Varint32, column, 0, source);
                 }
                 let detail = push(&mut self.closed_enums, Arc::clone(names));
-                (Op::Number(Encoding::ClosedEnum), column, detail, source)
+                (Op::ClosedEnum, column, detail, source)
             }
             Form::Text { strict, storage: Storage::Shared } => {
                 let column = push(&mut columns.views, Fixed::new(0));
@@ -287,7 +287,7 @@ fn slots(message: &mut MessagePlan, node: &Node, slot: Slot) {
     for tag in tags(node) {
         add(tag, slot.op);
     }
-    if let (Op::Number(encoding), Place::Item(_)) = (slot.op, slot.place) {
+    if let (Some(encoding), Place::Item(_)) = (slot.op.encoding(), slot.place) {
         add(tag_of(node.number, wire_type::LENGTH_DELIMITED), Op::Packed(encoding));
     }
 }

@@ -65,11 +65,18 @@ pub(crate) struct Slot {
     pub detail: u32,
 }
 
-/// How a value is decoded, and into which kind of buffer.
+/// How a value is decoded, and into which kind of buffer. Flat, so that one jump leads to the code of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// A single number.
-    Number(Encoding),
+    /// A single number of this encoding; likewise those that follow.
+    Varint32,
+    Zigzag32,
+    Fixed32,
+    Varint64,
+    Zigzag64,
+    Fixed64,
+    Bool,
+    ClosedEnum,
     /// A run of numbers with a length before it.
     Packed(Encoding),
     /// A view of a string, which may replace an earlier one only if that was valid UTF-8.
@@ -77,7 +84,9 @@ pub(crate) enum Op {
     /// A view of a string or of bytes.
     View,
     /// A string or bytes copied to the column's own buffer. The flag is that of [`Op::StrictText`].
-    Owned { strict: bool },
+    Owned {
+        strict: bool,
+    },
     /// A message that is decoded field by field, with a length before it or between group tags.
     Message,
     /// A message that is checked and kept as its bytes.
@@ -109,6 +118,38 @@ pub(crate) enum Encoding {
     Bool,
     /// Varint to 32 bits, unless the slot's closed enum has no such number.
     ClosedEnum,
+}
+
+impl From<Encoding> for Op {
+    fn from(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Varint32 => Self::Varint32,
+            Encoding::Zigzag32 => Self::Zigzag32,
+            Encoding::Fixed32 => Self::Fixed32,
+            Encoding::Varint64 => Self::Varint64,
+            Encoding::Zigzag64 => Self::Zigzag64,
+            Encoding::Fixed64 => Self::Fixed64,
+            Encoding::Bool => Self::Bool,
+            Encoding::ClosedEnum => Self::ClosedEnum,
+        }
+    }
+}
+
+impl Op {
+    /// The encoding, if the value is a single number.
+    pub(crate) fn encoding(self) -> Option<Encoding> {
+        match self {
+            Self::Varint32 => Some(Encoding::Varint32),
+            Self::Zigzag32 => Some(Encoding::Zigzag32),
+            Self::Fixed32 => Some(Encoding::Fixed32),
+            Self::Varint64 => Some(Encoding::Varint64),
+            Self::Zigzag64 => Some(Encoding::Zigzag64),
+            Self::Fixed64 => Some(Encoding::Fixed64),
+            Self::Bool => Some(Encoding::Bool),
+            Self::ClosedEnum => Some(Encoding::ClosedEnum),
+            _ => None,
+        }
+    }
 }
 
 /// The row of a value.
