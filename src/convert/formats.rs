@@ -12,19 +12,20 @@ use datafusion::arrow::ipc::writer::FileWriter;
 use datafusion::error::Result;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_writer::{
-    ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves,
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
 use datafusion::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::file::writer::SerializedFileWriter;
 
-use super::units::{Unit, UnitLimits};
 use crate::json;
 
 /// Rows of a Parquet row group: as many as make good statistics, few enough to encode several at a time.
-const ROW_GROUP: UnitLimits = UnitLimits { rows: 122_880, bytes: 48 << 20 };
-/// Rows of a piece of text.
-const PIECE: UnitLimits = UnitLimits { rows: 8192, bytes: 16 << 20 };
+const ROW_GROUP_ROWS: usize = 122_880;
+/// Encoded bytes of a row group at most, as far as a batch allows it.
+const ROW_GROUP_BYTES: usize = 64 << 20;
+/// Bytes of a piece of text.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// The format of a converted file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +127,7 @@ impl FromStr for ParquetCompression {
     }
 }
 
-/// A unit after the part of encoding that can be done beside others.
+/// A row group or a piece of text, encoded.
 pub(super) struct Encoded {
     pub(super) rows: u64,
     content: Content,
@@ -135,18 +136,86 @@ pub(super) struct Encoded {
 enum Content {
     RowGroup(Vec<ArrowColumnChunk>),
     Text(Vec<u8>),
-    Batches(Unit),
+    Batches(Vec<RecordBatch>),
 }
 
-/// The part of encoding that can be done beside others.
-pub(super) type EncodeUnit = Arc<dyn Fn(&Unit) -> Result<Encoded> + Send + Sync>;
+/// A row group or a piece of text that batches are being encoded into, beside others.
+pub(super) struct Unit {
+    rows: usize,
+    open: Open,
+}
+
+enum Open {
+    RowGroup(Vec<ArrowColumnWriter>),
+    Csv(Vec<u8>),
+    Ndjson(Vec<u8>),
+    Batches { schema: SchemaRef, batches: Vec<RecordBatch> },
+}
+
+/// Makes an empty unit.
+pub(super) type NewUnit = Arc<dyn Fn() -> Result<Unit> + Send + Sync>;
+
+impl Unit {
+    /// Encodes the rows of `batch`.
+    pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.rows += batch.num_rows();
+        match &mut self.open {
+            Open::RowGroup(writers) => write_columns(writers, batch)?,
+            Open::Csv(text) => {
+                csv::WriterBuilder::new().with_header(false).build(text).write(&json::flatten(batch)?)?
+            }
+            Open::Ndjson(text) => {
+                let mut writer = json::lines(text);
+                writer.write(batch)?;
+                writer.finish()?;
+            }
+            Open::Batches { schema, batches } => batches.push(cast_batch(batch, schema)?),
+        }
+        Ok(())
+    }
+
+    /// Whether the unit is large enough to be finished.
+    pub(super) fn is_full(&self) -> bool {
+        match &self.open {
+            Open::RowGroup(writers) => {
+                let bytes: usize = writers.iter().map(ArrowColumnWriter::get_estimated_total_bytes).sum();
+                self.rows >= ROW_GROUP_ROWS || bytes >= ROW_GROUP_BYTES
+            }
+            Open::Csv(text) | Open::Ndjson(text) => text.len() >= PIECE_BYTES,
+            Open::Batches { .. } => true,
+        }
+    }
+
+    /// What the unit has become.
+    pub(super) fn finish(self) -> Result<Encoded> {
+        let content = match self.open {
+            Open::RowGroup(writers) => {
+                let columns = writers.into_iter().map(ArrowColumnWriter::close);
+                Content::RowGroup(columns.collect::<std::result::Result<_, _>>()?)
+            }
+            Open::Csv(text) | Open::Ndjson(text) => Content::Text(text),
+            Open::Batches { batches, .. } => Content::Batches(batches),
+        };
+        Ok(Encoded { rows: self.rows as u64, content })
+    }
+}
 
 /// One file being encoded.
 pub(super) enum FileEncoder {
-    Parquet { writer: SerializedFileWriter<Buffer>, factory: Arc<ArrowRowGroupWriterFactory>, buffer: Buffer },
-    Csv { header: Option<Vec<u8>> },
+    Parquet {
+        writer: Box<SerializedFileWriter<Buffer>>,
+        factory: Arc<ArrowRowGroupWriterFactory>,
+        buffer: Buffer,
+    },
+    Csv {
+        header: Option<Vec<u8>>,
+    },
     Ndjson,
-    Arrow { writer: FileWriter<Buffer>, schema: SchemaRef, buffer: Buffer },
+    Arrow {
+        writer: Box<FileWriter<Buffer>>,
+        schema: SchemaRef,
+        buffer: Buffer,
+    },
 }
 
 impl FileEncoder {
@@ -161,55 +230,34 @@ impl FileEncoder {
                 let properties = WriterProperties::builder().set_compression(compression.0).build();
                 let writer = ArrowWriter::try_new(buffer.clone(), Arc::clone(schema), Some(properties))?;
                 let (writer, factory) = writer.into_serialized_writer()?;
-                Self::Parquet { writer, factory: Arc::new(factory), buffer }
+                Self::Parquet { writer: Box::new(writer), factory: Arc::new(factory), buffer }
             }
             OutputFormat::Csv => Self::Csv { header: Some(csv_header(schema)?) },
             OutputFormat::Ndjson => Self::Ndjson,
             OutputFormat::Arrow => {
                 let schema = Arc::new(without_dictionaries(schema));
-                Self::Arrow { writer: FileWriter::try_new(buffer.clone(), &schema)?, schema, buffer }
+                let writer = Box::new(FileWriter::try_new(buffer.clone(), &schema)?);
+                Self::Arrow { writer, schema, buffer }
             }
         })
     }
 
-    pub(super) fn unit_limits(&self) -> UnitLimits {
-        match self {
-            Self::Parquet { .. } => ROW_GROUP,
-            _ => PIECE,
-        }
-    }
-
-    pub(super) fn encode_unit(&self) -> EncodeUnit {
+    /// Makes units for this file.
+    pub(super) fn new_unit(&self) -> NewUnit {
         match self {
             Self::Parquet { factory, .. } => {
                 let factory = Arc::clone(factory);
-                Arc::new(move |unit| encoded(unit, Content::RowGroup(row_group(&factory, unit)?)))
+                Arc::new(move || {
+                    Ok(Unit { rows: 0, open: Open::RowGroup(factory.create_column_writers(0)?) })
+                })
             }
-            Self::Csv { .. } => Arc::new(|unit| {
-                let mut text = vec![];
-                let mut writer = csv::WriterBuilder::new().with_header(false).build(&mut text);
-                for batch in unit {
-                    writer.write(&json::flatten(batch)?)?;
-                }
-                drop(writer);
-                encoded(unit, Content::Text(text))
-            }),
-            Self::Ndjson => Arc::new(|unit| {
-                let mut text = vec![];
-                let mut writer = json::lines(&mut text);
-                for batch in unit {
-                    writer.write(batch)?;
-                }
-                writer.finish()?;
-                drop(writer);
-                encoded(unit, Content::Text(text))
-            }),
+            Self::Csv { .. } => Arc::new(|| Ok(Unit { rows: 0, open: Open::Csv(vec![]) })),
+            Self::Ndjson => Arc::new(|| Ok(Unit { rows: 0, open: Open::Ndjson(vec![]) })),
             Self::Arrow { schema, .. } => {
                 let schema = Arc::clone(schema);
-                Arc::new(move |unit| {
-                    let batches =
-                        unit.iter().map(|batch| cast_batch(batch, &schema)).collect::<Result<_>>()?;
-                    encoded(unit, Content::Batches(batches))
+                Arc::new(move || {
+                    let open = Open::Batches { schema: Arc::clone(&schema), batches: vec![] };
+                    Ok(Unit { rows: 0, open })
                 })
             }
         }
@@ -261,21 +309,14 @@ impl FileEncoder {
     }
 }
 
-fn encoded(unit: &Unit, content: Content) -> Result<Encoded> {
-    Ok(Encoded { rows: unit.iter().map(|batch| batch.num_rows() as u64).sum(), content })
-}
-
-fn row_group(factory: &ArrowRowGroupWriterFactory, unit: &Unit) -> Result<Vec<ArrowColumnChunk>> {
-    let mut writers = factory.create_column_writers(0)?;
-    for batch in unit {
-        let mut columns = writers.iter_mut();
-        for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-            for (leaf, writer) in compute_leaves(field, column)?.iter().zip(columns.by_ref()) {
-                writer.write(leaf)?;
-            }
+fn write_columns(writers: &mut [ArrowColumnWriter], batch: &RecordBatch) -> Result<()> {
+    let mut writers = writers.iter_mut();
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        for (leaf, writer) in compute_leaves(field, column)?.iter().zip(writers.by_ref()) {
+            writer.write(leaf)?;
         }
     }
-    Ok(writers.into_iter().map(|writer| writer.close()).collect::<std::result::Result<_, _>>()?)
+    Ok(())
 }
 
 fn csv_header(schema: &SchemaRef) -> Result<Vec<u8>> {

@@ -1,41 +1,39 @@
 //! Copies record files, or a query over them, to Parquet, CSV, NDJSON or Arrow IPC.
 //!
-//! The flow: the inputs become one table, cut into byte ranges of some MiB; ranges are decoded in parallel
-//! and put back in order ([`ordered`]); their batches are gathered to units ([`units`]); units are encoded
-//! in parallel and appended in order ([`formats`]); the bytes go to an upload that becomes visible only
-//! when it is complete ([`output`]). Records keep the order of the files. Memory is bounded by a few
-//! ranges and units for each worker, whatever the size of the files.
+//! The flow: the inputs become one table, cut into byte ranges of some MiB; each range is decoded and encoded
+//! by one task, several at a time, and what they become is put in order ([`ordered`]) and appended to the file
+//! ([`formats`]); the bytes go to an upload that becomes visible only when it is complete ([`output`]). Records
+//! keep the order of the files. Memory is bounded by some batches and encoded units for each worker, whatever
+//! the size of the files.
 
 mod formats;
 mod ordered;
 mod output;
-mod units;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{plan_datafusion_err, plan_err};
 use datafusion::datasource::listing::ListingTableUrl;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
-use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use recordfusion_core::Options;
 
-use formats::{Encoded, FileEncoder};
+use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
 use output::Upload;
 
 use crate::datasource::list_files;
 use crate::{RecordTable, TableDefinition};
 
-/// Input bytes of one range: enough for the chunks of a range to outweigh its start, few enough for
-/// several ranges to be in memory.
-const RANGE_BYTES: u64 = 4 << 20;
+/// Input bytes of one range, and so of a row group: enough for good statistics, few enough for all workers to
+/// have some until the end.
+const RANGE_BYTES: u64 = 8 << 20;
 /// Most ranges of one conversion; larger inputs get larger ranges.
 const MAX_RANGES: u64 = 1024;
 
@@ -205,9 +203,8 @@ impl Prepared {
     }
 
     async fn write_file(&self) -> Result<usize> {
-        let workers = self.conversion.partitions.max(1);
-        let batches = ordered::batches(&self.plan, &self.task, workers);
-        self.write(batches, &self.conversion.output, workers).await?;
+        let partitions = self.plan.properties().partitioning.partition_count();
+        self.write(0..partitions, &self.conversion.output).await?;
         Ok(1)
     }
 
@@ -221,10 +218,7 @@ impl Prepared {
         let extension = self.format.extension();
         let parts = (0..partitions).map(|partition| {
             let path = format!("{folder}/part-{partition:05}.{extension}");
-            async move {
-                let batches = self.plan.execute(partition, Arc::clone(&self.task))?.boxed();
-                self.write(batches, &path, 1).await
-            }
+            async move { self.write(partition..partition + 1, &path).await }
         });
         futures::stream::iter(parts)
             .buffer_unordered(self.conversion.partitions.max(1))
@@ -233,18 +227,13 @@ impl Prepared {
         Ok(partitions)
     }
 
-    /// Writes one file; encodes up to `workers` units at the same time.
-    async fn write(
-        &self,
-        batches: BoxStream<'_, Result<RecordBatch>>,
-        path: &str,
-        workers: usize,
-    ) -> Result<()> {
+    /// Writes the rows of some partitions to one file.
+    async fn write(&self, partitions: Range<usize>, path: &str) -> Result<()> {
         let mut encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
         let mut upload = Upload::begin(&self.state, path)?;
-        let written = self.write_units(batches, &mut encoder, &mut upload, workers).await;
+        let written = self.write_units(partitions, &mut encoder, &mut upload).await;
         let finished = match written {
-            Ok(()) => encoder.finish().map_err(DataFusionError::from),
+            Ok(()) => encoder.finish(),
             Err(error) => Err(error),
         };
         match finished {
@@ -261,25 +250,14 @@ impl Prepared {
 
     async fn write_units(
         &self,
-        batches: BoxStream<'_, Result<RecordBatch>>,
+        partitions: Range<usize>,
         encoder: &mut FileEncoder,
         upload: &mut Upload,
-        workers: usize,
     ) -> Result<()> {
-        let encode = encoder.encode_unit();
-        let mut encoded = units::gather(batches, encoder.unit_limits())
-            .map(|unit| {
-                let encode = Arc::clone(&encode);
-                async move {
-                    let unit = unit?;
-                    let task =
-                        datafusion::common::runtime::SpawnedTask::spawn_blocking(move || encode(&unit));
-                    task.join().await.map_err(|error| DataFusionError::External(Box::new(error)))?
-                }
-            })
-            .buffered(workers);
-        while let Some(unit) = encoded.try_next().await? {
-            let Encoded { rows, .. } = unit;
+        let workers = self.conversion.partitions.max(1);
+        let mut units = ordered::encode(&self.plan, &self.task, partitions, workers, encoder.new_unit());
+        while let Some(unit) = units.try_next().await? {
+            let rows = unit.rows;
             let bytes = encoder.append(unit)?;
             self.progress.rows.fetch_add(rows, Ordering::Relaxed);
             self.progress.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);

@@ -1,46 +1,49 @@
-//! The batches of a plan in the order of its partitions, several partitions at work.
+//! Encodes the partitions of a plan, several at a time, and gives what they become in order.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
-use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 use tokio::sync::mpsc;
 
-/// Batches that a partition may be ahead of its turn.
-const BATCHES_AHEAD: usize = 16;
+use super::formats::{Encoded, NewUnit};
+
+/// Encoded units that a partition may be ahead of its turn.
+const UNITS_AHEAD: usize = 2;
 
 /// A partition at work.
 struct Running {
-    batches: mpsc::Receiver<Result<RecordBatch>>,
+    units: mpsc::Receiver<Result<Encoded>>,
     _task: SpawnedTask<()>,
 }
 
-/// Runs up to `workers` partitions at the same time and gives their batches in order. What runs is
-/// cancelled when the stream is dropped.
-pub(super) fn batches(
+/// Runs up to `workers` of the `partitions` at the same time and gives their encoded units in order. What
+/// runs is cancelled when the stream is dropped.
+pub(super) fn encode(
     plan: &Arc<dyn ExecutionPlan>,
     task: &Arc<TaskContext>,
+    partitions: Range<usize>,
     workers: usize,
-) -> BoxStream<'static, Result<RecordBatch>> {
+    new_unit: NewUnit,
+) -> BoxStream<'static, Result<Encoded>> {
     let (plan, task) = (Arc::clone(plan), Arc::clone(task));
-    let waiting = 0..plan.properties().partitioning.partition_count();
-    let start = (VecDeque::<Running>::new(), waiting);
+    let start = (VecDeque::<Running>::new(), partitions);
     stream::unfold(start, move |(mut running, mut waiting)| {
-        let (plan, task) = (Arc::clone(&plan), Arc::clone(&task));
+        let (plan, task, new_unit) = (Arc::clone(&plan), Arc::clone(&task), Arc::clone(&new_unit));
         async move {
             loop {
                 while running.len() < workers.max(1) {
                     let Some(partition) = waiting.next() else { break };
-                    running.push_back(start_partition(&plan, &task, partition));
+                    running.push_back(start_partition(&plan, &task, partition, &new_unit));
                 }
-                match running.front_mut()?.batches.recv().await {
-                    Some(batch) => return Some((batch, (running, waiting))),
+                match running.front_mut()?.units.recv().await {
+                    Some(unit) => return Some((unit, (running, waiting))),
                     None => running.pop_front(),
                 };
             }
@@ -49,22 +52,51 @@ pub(super) fn batches(
     .boxed()
 }
 
-fn start_partition(plan: &Arc<dyn ExecutionPlan>, task: &Arc<TaskContext>, partition: usize) -> Running {
-    let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
-    let (plan, task) = (Arc::clone(plan), Arc::clone(task));
+fn start_partition(
+    plan: &Arc<dyn ExecutionPlan>,
+    task: &Arc<TaskContext>,
+    partition: usize,
+    new_unit: &NewUnit,
+) -> Running {
+    let (sender, units) = mpsc::channel(UNITS_AHEAD);
+    let (plan, task, new_unit) = (Arc::clone(plan), Arc::clone(task), Arc::clone(new_unit));
     let work = async move {
-        let mut stream = match plan.execute(partition, task) {
-            Ok(stream) => stream,
-            Err(error) => {
-                let _ = sender.send(Err(error)).await;
-                return;
-            }
-        };
-        while let Some(batch) = stream.next().await {
-            if sender.send(batch).await.is_err() {
-                return;
-            }
+        if let Err(error) = encode_partition(&plan, task, partition, &new_unit, &sender).await {
+            // Nobody waits for the error of a conversion that was given up.
+            let _ = sender.send(Err(error)).await;
         }
     };
-    Running { batches, _task: SpawnedTask::spawn(work) }
+    Running { units, _task: SpawnedTask::spawn(work) }
+}
+
+async fn encode_partition(
+    plan: &Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    partition: usize,
+    new_unit: &NewUnit,
+    sender: &mpsc::Sender<Result<Encoded>>,
+) -> Result<()> {
+    let mut batches = plan.execute(partition, task)?;
+    let mut unit = None;
+    while let Some(batch) = batches.try_next().await? {
+        if batch.num_rows() == 0 {
+            continue;
+        }
+        let mut open = match unit.take() {
+            Some(open) => open,
+            None => new_unit()?,
+        };
+        open.push(&batch)?;
+        if !open.is_full() {
+            unit = Some(open);
+        } else if sender.send(Ok(open.finish()?)).await.is_err() {
+            return Ok(());
+        }
+    }
+    if let Some(open) = unit {
+        let last = open.finish()?;
+        // As above: nobody waits for what is left.
+        let _ = sender.send(Ok(last)).await;
+    }
+    Ok(())
 }

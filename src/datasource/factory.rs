@@ -75,8 +75,8 @@ impl UrlTables {
 
     fn session(&self) -> Option<SessionState> {
         let session = self.others.session_store().get_session().upgrade()?;
-        let state = session.read().as_any().downcast_ref::<SessionState>().cloned();
-        state
+        let session = session.read();
+        session.as_any().downcast_ref::<SessionState>().cloned()
     }
 }
 
