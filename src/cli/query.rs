@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::DFParserBuilder;
 
@@ -64,9 +64,5 @@ async fn run_statements(
 
 /// Whether a statement has nothing to show, such as `CREATE EXTERNAL TABLE`.
 fn is_silent(plan: &LogicalPlan) -> bool {
-    match plan {
-        LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(_)) => true,
-        LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) => true,
-        _ => false,
-    }
+    matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_))
 }
