@@ -1,8 +1,8 @@
 //! Copies record files, or a query over them, to Parquet, CSV, NDJSON or Arrow IPC.
 //!
 //! The flow: the inputs become one table, cut into byte ranges of some MiB; each range is decoded and encoded
-//! by one task, several at a time, and what they become is put in order ([`ordered`]) and appended to the file
-//! ([`formats`]); the bytes go to an upload that becomes visible only when it is complete ([`output`]). Records
+//! by one task, several at a time, and what they become is put in order (`ordered.rs`) and appended to the file
+//! (`formats.rs`); the bytes go to an upload that becomes visible only when it is complete (`output.rs`). Records
 //! keep the order of the files. Memory is bounded by some batches and encoded units for each worker, whatever
 //! the size of the files.
 
