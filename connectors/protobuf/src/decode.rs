@@ -77,7 +77,6 @@ impl Walk<'_> {
             Op::Zigzag64 => self.number(bytes, &mut at, Encoding::Zigzag64, slot, frame.row)?,
             Op::Fixed64 => self.number(bytes, &mut at, Encoding::Fixed64, slot, frame.row)?,
             Op::Bool => self.number(bytes, &mut at, Encoding::Bool, slot, frame.row)?,
-            Op::ClosedEnum => self.number(bytes, &mut at, Encoding::ClosedEnum, slot, frame.row)?,
             Op::StrictText => {
                 let end = wire::length(bytes, &mut at)?;
                 let view = view(self.data, at, end);
@@ -99,6 +98,24 @@ impl Walk<'_> {
                 let row = self.place(slot.place, frame.row)?;
                 at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
             }
+            _ => at = self.rare_field(bytes, at, tag, slot, frame)?,
+        }
+        Ok(at)
+    }
+
+    /// The ops that few fields have, apart from the others so that those stay small.
+    #[inline(never)]
+    fn rare_field(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        tag: u32,
+        slot: &Slot,
+        frame: Frame,
+    ) -> Result<usize> {
+        let column = slot.column as usize;
+        match slot.op {
+            Op::ClosedEnum => self.number(bytes, &mut at, Encoding::ClosedEnum, slot, frame.row)?,
             Op::MapEntry => {
                 let row = self.place(slot.place, frame.row)?;
                 at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
@@ -135,6 +152,7 @@ impl Walk<'_> {
                 check_packed(&bytes[..end], at, encoding)?;
                 at = end;
             }
+            _ => {}
         }
         Ok(at)
     }
@@ -190,19 +208,24 @@ impl Walk<'_> {
         match place {
             Place::Row => Ok(row),
             Place::Item(items) => Ok(self.columns.items[items as usize].push(row)),
-            Place::Nullable(validity) => {
-                self.columns.validity[validity as usize].set(row);
-                Ok(row)
-            }
-            Place::Member { validity, oneof, output } => {
-                self.columns.validity[validity as usize].set(row);
-                self.set_member(oneof, output, row)
-            }
+            Place::Nullable(_) | Place::Member { .. } => self.nullable_place(place, row),
         }
     }
 
-    /// Makes `output` the member of the oneof that is set in `row`.
     #[inline(never)]
+    fn nullable_place(&mut self, place: Place, row: usize) -> Result<usize> {
+        match place {
+            Place::Nullable(validity) => self.columns.validity[validity as usize].set(row),
+            Place::Member { validity, oneof, output } => {
+                self.columns.validity[validity as usize].set(row);
+                return self.set_member(oneof, output, row);
+            }
+            Place::Row | Place::Item(_) => {}
+        }
+        Ok(row)
+    }
+
+    /// Makes `output` the member of the oneof that is set in `row`.
     fn set_member(&mut self, oneof: u32, output: u32, row: usize) -> Result<usize> {
         let now = LastMember { row, member: Some(output) };
         let last = std::mem::replace(&mut self.columns.oneofs[oneof as usize], now);
