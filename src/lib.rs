@@ -17,29 +17,37 @@ use std::error::Error;
 pub use datasource::{RecordTable, TableDefinition, register, register_with_options};
 pub use recordfusion_core::{Options, RecordFile};
 
-/// The message of the innermost cause that says what went wrong, without the layers that an error
-/// passed through on its way up.
+/// The message of the innermost cause that says what went wrong, in one line, without the layers that an
+/// error passed through on its way up.
 pub fn error_message(error: &(dyn Error + 'static)) -> String {
+    let message = innermost_message(error);
+    let message = message.split("\nThis issue was likely caused by").next().unwrap_or_default();
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn innermost_message(error: &(dyn Error + 'static)) -> String {
     use datafusion::error::DataFusionError;
     if let Some(error) = error.downcast_ref::<DataFusionError>() {
         return match error {
-            DataFusionError::External(inner) => error_message(inner.as_ref()),
-            DataFusionError::ArrowError(inner, _) => error_message(inner.as_ref()),
+            DataFusionError::External(inner) => innermost_message(inner.as_ref()),
+            DataFusionError::ArrowError(inner, _) => innermost_message(inner.as_ref()),
             DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
-                error_message(inner.as_ref())
+                innermost_message(inner.as_ref())
             }
-            DataFusionError::Shared(inner) => error_message(inner.as_ref()),
+            DataFusionError::Shared(inner) => innermost_message(inner.as_ref()),
             DataFusionError::Collection(all) => {
-                all.first().map_or_else(|| error.to_string(), |first| error_message(first))
+                all.first().map_or_else(|| error.to_string(), |first| innermost_message(first))
             }
+            DataFusionError::SQL(inner, _) => inner.to_string(),
             DataFusionError::Plan(text)
             | DataFusionError::Execution(text)
-            | DataFusionError::NotImplemented(text) => text.clone(),
+            | DataFusionError::NotImplemented(text)
+            | DataFusionError::Internal(text) => text.clone(),
             other => other.message().into_owned(),
         };
     }
     if let Some(datafusion::arrow::error::ArrowError::ExternalError(inner)) = error.downcast_ref() {
-        return error_message(inner.as_ref());
+        return innermost_message(inner.as_ref());
     }
     error.to_string()
 }

@@ -36,7 +36,7 @@ impl Cat {
         let ctx = context(&self.table, 1)?;
         let rows = ctx.table(TableReference::bare(self.file.as_str())).await?;
         let rows = match self.rows {
-            Some(count) => rows.limit(0, Some(count))?,
+            Some(count) => rows.limit(0, Some(count.min(i64::MAX as usize)))?,
             None => rows,
         };
         let batches = rows.execute_stream().await?;

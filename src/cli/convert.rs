@@ -6,9 +6,9 @@ use std::time::Instant;
 use clap::Args;
 use recordfusion::convert::{Conversion, OutputFormat, ParquetCompression, Summary};
 
-use super::Outcome;
 use super::progress::{When, draw};
 use super::session::SessionArgs;
+use super::{Outcome, say};
 
 /// Copy record files to Parquet, CSV, NDJSON or Arrow IPC, in the order of the records
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ impl Convert {
             summary = prepared.run() => summary?,
             () = draw(self.progress, &prepared) => Summary::default(),
         };
-        eprintln!("{}", line(&summary, begin.elapsed().as_secs_f64()));
+        say(&line(&summary, begin.elapsed().as_secs_f64()));
         Ok(ExitCode::SUCCESS)
     }
 }

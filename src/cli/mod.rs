@@ -14,7 +14,7 @@ mod session;
 mod verify;
 
 use std::error::Error;
-use std::io;
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
@@ -56,7 +56,7 @@ pub(crate) fn run() -> ExitCode {
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
             let code = if error.is::<session::Usage>() { 2 } else { 1 };
-            eprintln!("error: {}", error_message(error.as_ref()));
+            say(&format!("error: {}", error_message(error.as_ref())));
             ExitCode::from(code)
         }
     }
@@ -75,6 +75,11 @@ async fn dispatch(command: Command) -> Outcome {
 
 fn runtime(partitions: NonZeroUsize) -> Result<tokio::runtime::Runtime, Box<dyn Error + Send + Sync>> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(partitions.get()).enable_all().build()?)
+}
+
+/// Prints a line on standard error; if nobody can read it, nothing is left to be done.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Whether an error came from standard output that nobody reads any more.

@@ -43,11 +43,11 @@ pub(super) async fn draw(when: When, conversion: &Prepared) {
         bar.set_message(format!("{rows} rows ({rate:.0}/s)"));
         bar.set_position(scan_metric(conversion.plan(), "bytes_scanned").min(conversion.bytes_in()));
         if when == When::Always && !std::io::stderr().is_terminal() {
-            eprintln!(
+            super::say(&format!(
                 "{} of {} bytes read, {rows} rows ({rate:.0}/s)",
                 bar.position(),
                 conversion.bytes_in()
-            );
+            ));
             tokio::time::sleep(STEP * 9).await;
         }
         tokio::time::sleep(STEP).await;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::DFParserBuilder;
 
@@ -50,19 +49,14 @@ async fn run_statements(
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     for statement in DFParserBuilder::new(sql).build()?.parse_statements()? {
         let plan = ctx.state().statement_to_plan(statement).await?;
-        let silent = is_silent(&plan);
         let results = ctx.execute_logical_plan(plan).await?.execute_stream().await?;
         let mut printer = Printer::new(format, results.schema());
-        if silent {
+        // Statements such as CREATE EXTERNAL TABLE and SET have nothing to show.
+        if results.schema().fields().is_empty() {
             printer.discard(results).await?;
         } else {
             printer.print(results).await?;
         }
     }
     Ok(())
-}
-
-/// Whether a statement has nothing to show, such as `CREATE EXTERNAL TABLE`.
-fn is_silent(plan: &LogicalPlan) -> bool {
-    matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_))
 }

@@ -17,8 +17,8 @@ pub(super) struct SessionArgs {
     #[command(flatten)]
     pub(super) table: TableArgs,
     /// Partitions to work on at the same time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    partitions: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    partitions: Option<u16>,
 }
 
 /// Options of the table.
@@ -43,7 +43,8 @@ impl Error for Usage {}
 
 impl SessionArgs {
     pub(super) fn partitions(&self) -> NonZeroUsize {
-        self.partitions.unwrap_or_else(all_cores)
+        let given = self.partitions.and_then(|count| NonZeroUsize::new(count.into()));
+        given.unwrap_or_else(all_cores)
     }
 
     /// A session that knows all record formats.
@@ -66,7 +67,9 @@ pub(super) fn context(
     table: &TableArgs,
     partitions: usize,
 ) -> Result<SessionContext, Box<dyn Error + Send + Sync>> {
-    let config = SessionConfig::new().with_target_partitions(partitions).with_information_schema(true);
+    let mut config = SessionConfig::new().with_target_partitions(partitions).with_information_schema(true);
+    // A folder stands for all files below it, at any depth.
+    config.options_mut().execution.listing_table_ignore_subdirectory = false;
     let ctx = SessionContext::new_with_config(config);
     recordfusion::register_with_options(&ctx, table.options()?)?;
     Ok(ctx)

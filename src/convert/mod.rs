@@ -111,9 +111,18 @@ impl Conversion {
         };
         let listing = ctx.state();
         let mut bytes_in = 0;
+        let output = if self.is_folder() { None } else { Some(output::output_url(&self.output)?) };
         for input in &self.inputs {
-            let files = list_files(&listing, &ListingTableUrl::parse(input)?).await?;
-            bytes_in += files.iter().map(|file| file.size).sum::<u64>();
+            let url = ListingTableUrl::parse(input)?;
+            for file in list_files(&listing, &url).await? {
+                let is_output = |output: &ListingTableUrl| {
+                    output.object_store() == url.object_store() && *output.prefix() == file.location
+                };
+                if output.as_ref().is_some_and(is_output) {
+                    return plan_err!("{} is both an input and the output", file.name);
+                }
+                bytes_in += file.size;
+            }
         }
         let ranges = if self.is_folder() {
             self.partitions

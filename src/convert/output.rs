@@ -1,11 +1,34 @@
 //! A file being written: nobody sees it before it is complete.
 
 use bytes::Bytes;
+use datafusion::common::plan_err;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SessionState;
 use object_store::buffered::BufWriter;
 use tokio::io::AsyncWriteExt;
+use url::Url;
+
+/// Where an output lies. A local path is taken as it is, without patterns; a link leads to what it points to.
+///
+/// # Errors
+/// Something that is no regular file is there already, such as a device.
+pub(super) fn output_url(path: &str) -> Result<ListingTableUrl> {
+    if path.contains("://") {
+        return ListingTableUrl::parse(path);
+    }
+    let mut local = std::path::absolute(path)?;
+    if let Ok(found) = std::fs::metadata(&local) {
+        if !found.is_file() {
+            return plan_err!("cannot write {path}: it exists and is no regular file");
+        }
+        local = std::fs::canonicalize(&local)?;
+    }
+    match Url::from_file_path(&local) {
+        Ok(url) => ListingTableUrl::try_new(url, None),
+        Err(()) => plan_err!("cannot write {path}: it is no path of this machine"),
+    }
+}
 
 /// An upload to an object store. The local store, too, writes to a temporary name first.
 pub(super) struct Upload {
@@ -19,7 +42,7 @@ impl Upload {
     /// # Errors
     /// No store is registered for the URL.
     pub(super) fn begin(state: &SessionState, path: &str) -> Result<Self> {
-        let url = ListingTableUrl::parse(path)?;
+        let url = output_url(path)?;
         let store = state.runtime_env().object_store(&url)?;
         Ok(Self { path: path.to_string(), writer: BufWriter::new(store, url.prefix().clone()) })
     }

@@ -98,9 +98,12 @@ impl UrlTableFactory for UrlTables {
             connector: named.cloned(),
             ..TableDefinition::new(url).with_options(self.options.clone())
         };
-        match RecordTable::try_open(&session, &definition).await? {
-            Some(table) => Ok(Some(Arc::new(table))),
-            None => self.others.try_new(url).await,
+        match RecordTable::try_open(&session, &definition).await {
+            Ok(Some(table)) => Ok(Some(Arc::new(table))),
+            Ok(None) => self.others.try_new(url).await,
+            // Without a slash or a known extension it may as well be the name of a table.
+            Err(_) if named.is_none() && !url.contains(['/', '*']) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }

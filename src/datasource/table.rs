@@ -97,6 +97,9 @@ impl RecordTable {
         let mut partitions: Option<Vec<(String, DataType)>> = None;
         for path in &paths {
             let found = list_files(session, path).await?;
+            if found.is_empty() && paths.len() > 1 {
+                return plan_err!("no files at {}", path.as_str());
+            }
             let declared = match (&partitions, &definition.partition_columns) {
                 (Some(columns), _) => Some(columns.iter().map(|(name, _)| name.clone()).collect()),
                 (None, declared) => declared.clone(),

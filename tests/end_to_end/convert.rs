@@ -146,3 +146,50 @@ fn zero_rows_make_a_whole_file() {
     }
     assert!(std::fs::read_to_string(folder.path().join("o.csv")).expect("written").starts_with("id,tag,"));
 }
+
+#[tokio::test]
+async fn outputs_that_would_destroy_something_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = folder.path().join("in.riegeli");
+    let bytes = event_file(0..10, 1000, false);
+    std::fs::write(&input, &bytes).expect("written");
+    let itself = Conversion { format: Some("csv".parse().expect("known")), ..conversion(&input, &input) };
+    let message = recordfusion::error_message(&run(itself).await.expect_err("is its own input"));
+    assert!(message.ends_with("in.riegeli is both an input and the output"), "{message}");
+    assert!(std::fs::read(&input).expect("exists") == bytes);
+    let link = folder.path().join("link.csv");
+    let target = folder.path().join("target.csv");
+    std::fs::write(&target, "old").expect("written");
+    std::os::unix::fs::symlink(&target, &link).expect("linked");
+    run(Conversion { select: Some("id".into()), ..conversion(&input, &link) }).await.expect("converts");
+    assert!(std::fs::symlink_metadata(&link).expect("exists").is_symlink());
+    assert!(std::fs::read_to_string(&target).expect("written").starts_with("id\n0\n"));
+    let socket = folder.path().join("socket.csv");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
+    let message =
+        recordfusion::error_message(&run(conversion(&input, &socket)).await.expect_err("is no file"));
+    assert!(message.ends_with("it exists and is no regular file"), "{message}");
+}
+
+#[tokio::test]
+async fn names_with_pattern_characters_are_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = folder.path().join("in.riegeli");
+    std::fs::write(&input, event_file(0..10, 1000, false)).expect("written");
+    let output = folder.path().join("o[1]*?.ndjson");
+    run(conversion(&input, &output)).await.expect("converts");
+    assert_eq!(std::fs::read_to_string(&output).expect("written").lines().count(), 10);
+}
+
+#[test]
+fn every_input_has_to_exist() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = folder.path().join("in.riegeli");
+    std::fs::write(&input, event_file(0..10, 1000, false)).expect("written");
+    let output = folder.path().join("o.parquet");
+    let paths = [input.to_str().expect("UTF-8"), "nowhere.riegeli", output.to_str().expect("UTF-8")];
+    let done = tool(["convert", paths[0], paths[1], paths[2]]);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(text(&done.stderr).contains("no files at") && text(&done.stderr).contains("nowhere.riegeli"));
+    assert!(!output.exists());
+}

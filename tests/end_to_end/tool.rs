@@ -171,3 +171,43 @@ fn convert_ends_with_a_summary() {
     assert_eq!(line.lines().count(), 1, "{line}");
     assert!(done.stdout.is_empty());
 }
+
+#[test]
+fn errors_are_one_line() {
+    let wrong_column = format!("SELECT nope FROM '{SAMPLE}'");
+    for sql in [
+        wrong_column.as_str(),
+        "SELECT 1 FROM",
+        "CREATE EXTERNAL TABLE t STORED AS RIEGELI LOCATION 's3://x/y'",
+    ] {
+        let output = tool(["query", sql]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(!error.contains("bug in DataFusion") && !error.contains("ParserError("), "{error}");
+    }
+}
+
+#[test]
+fn statements_with_results_print_them_and_names_with_dots_are_names() {
+    let sql = "CREATE TABLE \"a.b\" AS SELECT 7 AS x; PREPARE p AS SELECT x FROM \"a.b\"; EXECUTE p";
+    let output = tool(["query", "--format", "csv", sql]);
+    assert_eq!(text(&output.stdout), "x\n7\n", "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_folder_is_all_files_below_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(folder.path().join("in/deep")).expect("made");
+    for (name, ids) in [("a.riegeli", 0..3), ("in/b.riegeli", 3..7), ("in/deep/c.riegeli", 7..8)] {
+        std::fs::write(folder.path().join(name), event_file(ids, 1000, false)).expect("written");
+    }
+    let count = |path: &str| {
+        let sql = format!("SELECT count(*) AS n FROM '{}/{path}'", folder.path().display());
+        text(&tool(["query", "--format", "csv", &sql]).stdout)
+    };
+    assert_eq!(count(""), "n\n8\n");
+    assert_eq!(count("in/*.riegeli"), "n\n5\n");
+    let verified = tool(["verify", &format!("{}/", folder.path().display())]);
+    assert_eq!(text(&verified.stdout).lines().count(), 3);
+}
