@@ -71,24 +71,6 @@ impl RecordBlock {
             None => 0,
         }
     }
-
-    /// The first `rows` records.
-    pub fn truncate(&mut self, rows: usize) {
-        self.places.truncate(rows);
-    }
-
-    /// The records of the chunk that begin at `skip`, without those before.
-    pub fn skip(&mut self, skip: usize) {
-        let skip = skip.min(self.places.len());
-        let position = self.position(skip);
-        self.places.drain(..skip);
-        self.segments.retain_mut(|segment| {
-            let keep = segment.first_row > skip;
-            segment.first_row = segment.first_row.saturating_sub(skip);
-            keep
-        });
-        self.segments.insert(0, Segment { first_row: 0, position });
-    }
 }
 
 /// Gathers small blocks into one, so that a batch of rows does not refer to a buffer per chunk.
@@ -154,13 +136,9 @@ mod tests {
         builder.append(&block("abc", &[(0, 1), (1, 3)], 64));
         builder.append(&block("", &[(0, 0)], 1000));
         builder.append(&block("xyz", &[(1, 2)], 2000));
-        let mut all = builder.finish();
+        let all = builder.finish();
         assert_eq!(all.records().collect::<Vec<_>>(), [b"a" as &[u8], b"bc", b"", b"y"]);
         assert_eq!([0, 1, 2, 3].map(|row| all.position(row)), [64, 65, 1000, 2000]);
-        all.skip(1);
-        assert_eq!([0, 1, 2].map(|row| all.position(row)), [65, 1000, 2000]);
-        all.truncate(2);
-        assert_eq!(all.records().collect::<Vec<_>>(), [b"bc" as &[u8], b""]);
         assert_eq!(builder.rows(), 0);
     }
 }
