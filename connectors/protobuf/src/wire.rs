@@ -79,19 +79,36 @@ fn two_bytes(bytes: &[u8], at: usize) -> (Option<u8>, Option<u8>) {
     (bytes.get(at).copied(), bytes.get(at + 1).copied())
 }
 
-/// Eight bytes at once where there are as many: the bits are gathered without a loop.
+/// Eight bytes at once: the bits are gathered without a loop, whatever the length.
 #[inline]
 fn long_varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
     let rest = bytes.get(*at..).unwrap_or_default();
-    if let Some(word) = rest.first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let stops = !word & 0x8080_8080_8080_8080;
-        if stops != 0 {
-            *at += stops.trailing_zeros() as usize / 8 + 1;
-            return Ok(gather_sevens(word & (stops ^ stops.wrapping_sub(1))));
-        }
+    let word = match rest.first_chunk::<8>() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => last_bytes(rest),
+    };
+    let stops = !word & CONTINUATION;
+    if stops != 0 {
+        *at += stops.trailing_zeros() as usize / 8 + 1;
+        return Ok(gather_sevens(word & (stops ^ stops.wrapping_sub(1))));
     }
     varint_by_bytes(rest, at)
+}
+
+/// The bit of each of eight bytes that says that a varint goes on.
+const CONTINUATION: u64 = 0x8080_8080_8080_8080;
+
+/// Less than eight bytes, the last of a message, as a word; in the bytes that are missing the varint goes on.
+#[inline]
+fn last_bytes(rest: &[u8]) -> u64 {
+    let missing = CONTINUATION << (8 * rest.len() as u32).min(63);
+    match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            let last = u64::from(u32::from_le_bytes(*last)) << (8 * (rest.len() - 4));
+            u64::from(u32::from_le_bytes(*first)) | last | missing
+        }
+        _ => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)) | missing,
+    }
 }
 
 /// Joins the low seven bits of each of the eight bytes.
