@@ -66,9 +66,14 @@ pub async fn recognise_files(
         })
         .buffered(CONCURRENT_READS);
     let mut found = expected.cloned();
+    let mut foreign: Option<RecordFile> = None;
     while let Some((file, kind)) = kinds.try_next().await.map_err(external)? {
         match (&found, kind) {
-            (None, Some(kind)) => found = Some(Arc::clone(kind)),
+            (None, Some(kind)) if foreign.is_none() => found = Some(Arc::clone(kind)),
+            (None, Some(kind)) => {
+                let name = foreign.map_or_else(String::new, |foreign| foreign.name);
+                return plan_err!("{name} is not a {} file, but {} is one", kind.name(), file.name);
+            }
             (Some(found), Some(kind)) if found.name() == kind.name() => {}
             (Some(found), Some(kind)) => {
                 return plan_err!("{} is a {} file, not a {} file", file.name, kind.name(), found.name());
@@ -76,7 +81,7 @@ pub async fn recognise_files(
             (Some(found), None) => {
                 return plan_err!("{} is not a {} file: its first bytes are others", file.name, found.name());
             }
-            (None, None) => return Ok(None),
+            (None, None) => foreign = foreign.or(Some(file)),
         }
     }
     Ok(found)

@@ -55,6 +55,10 @@ async fn a_file_of_another_format_is_named() {
     in_memory(&ctx, &[("d/a", event_file(0..10, 1000, false)), ("d/b.txt", b"hello".to_vec())]).await;
     let message = error(&ctx, "CREATE EXTERNAL TABLE d STORED AS RIEGELI LOCATION 'mem:///d/'").await;
     assert!(message.contains("d/b.txt is not a riegeli file"), "{message}");
+    in_memory(&ctx, &[("m/README.md", b"hello".to_vec()), ("m/x.riegeli", event_file(0..10, 1000, false))])
+        .await;
+    let message = error(&ctx, "SELECT count(*) FROM 'mem:///m/'").await;
+    assert!(message.contains("m/README.md is not a riegeli file, but"), "{message}");
     let message = error(&ctx, "CREATE EXTERNAL TABLE x STORED AS RIEGELI LOCATION 'mem:///nothing/'").await;
     assert!(message.contains("no files at mem:///nothing/"), "{message}");
 }
