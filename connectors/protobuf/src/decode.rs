@@ -2,7 +2,7 @@
 
 use crate::columns::{Columns, LastMember};
 use crate::fault::{Fault, FaultKind, Result};
-use crate::plan::{Encoding, Op, Place, Plan, Slot, Source};
+use crate::plan::{Encoding, Mark, Op, Place, Plan, Slot, Source};
 use crate::wire::{self, MAX_DEPTH, WireFault, wire_type};
 
 /// Walks records of one block.
@@ -49,25 +49,26 @@ impl Walk<'_> {
         while at < bytes.len() {
             let begin = at;
             let tag = wire::tag(bytes, &mut at)?;
-            let entry = message.tags.get(tag);
-            if let Some(index) = entry.index() {
-                let slot = &message.slots[index];
-                at = match self.field(bytes, at, tag, slot, frame) {
-                    Ok(at) => at,
-                    Err(fault) => return Err(fault.within(&message.names[index])),
-                };
-            } else if tag & 7 == wire_type::END_GROUP && frame.group != 0 && tag >> 3 == frame.group {
-                return Ok(begin);
-            } else {
-                self.mismatches += u64::from(entry == crate::plan::Entry::MISMATCH);
-                wire::skip(bytes, &mut at, tag, frame.depth)?;
+            match self.field(bytes, at, tag, message.slot(tag), frame) {
+                Ok(Some(next)) => at = next,
+                Ok(None) => return Ok(begin),
+                Err(fault) => return Err(fault.within_field(message.name(tag))),
             }
         }
         if frame.group == 0 { Ok(at) } else { Err(WireFault::GroupWithoutEnd.into()) }
     }
 
+    /// Decodes the value behind `tag`, and returns where the next field begins; `None` if the tag ends the
+    /// group.
     #[inline(always)]
-    fn field(&mut self, bytes: &[u8], mut at: usize, tag: u32, slot: &Slot, frame: Frame) -> Result<usize> {
+    fn field(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        tag: u32,
+        slot: &Slot,
+        frame: Frame,
+    ) -> Result<Option<usize>> {
         let column = slot.column as usize;
         match slot.op {
             Op::Varint32 => self.number(bytes, &mut at, Encoding::Varint32, slot, frame.row)?,
@@ -98,9 +99,9 @@ impl Walk<'_> {
                 let row = self.place(slot.place, frame.row)?;
                 at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
             }
-            _ => at = self.rare_field(bytes, at, tag, slot, frame)?,
+            _ => return self.rare_field(bytes, at, tag, slot, frame),
         }
-        Ok(at)
+        Ok(Some(at))
     }
 
     /// The ops that few fields have, apart from the others so that those stay small.
@@ -112,7 +113,7 @@ impl Walk<'_> {
         tag: u32,
         slot: &Slot,
         frame: Frame,
-    ) -> Result<usize> {
+    ) -> Result<Option<usize>> {
         let column = slot.column as usize;
         match slot.op {
             Op::ClosedEnum => self.number(bytes, &mut at, Encoding::ClosedEnum, slot, frame.row)?,
@@ -152,9 +153,15 @@ impl Walk<'_> {
                 check_packed(&bytes[..end], at, encoding)?;
                 at = end;
             }
-            _ => {}
+            _ if tag & 7 == wire_type::END_GROUP && frame.group != 0 && tag >> 3 == frame.group => {
+                return Ok(None);
+            }
+            _ => {
+                self.mismatches += u64::from(slot.op == Op::Mismatch);
+                wire::skip(bytes, &mut at, tag, frame.depth)?;
+            }
         }
-        Ok(at)
+        Ok(Some(at))
     }
 
     #[inline(always)]
@@ -208,21 +215,18 @@ impl Walk<'_> {
         match place {
             Place::Row => Ok(row),
             Place::Item(items) => Ok(self.columns.items[items as usize].push(row)),
-            Place::Nullable(_) | Place::Member { .. } => self.nullable_place(place, row),
+            Place::Marked(mark) => self.mark(mark, row),
         }
     }
 
     #[inline(never)]
-    fn nullable_place(&mut self, place: Place, row: usize) -> Result<usize> {
-        match place {
-            Place::Nullable(validity) => self.columns.validity[validity as usize].set(row),
-            Place::Member { validity, oneof, output } => {
-                self.columns.validity[validity as usize].set(row);
-                return self.set_member(oneof, output, row);
-            }
-            Place::Row | Place::Item(_) => {}
+    fn mark(&mut self, mark: u32, row: usize) -> Result<usize> {
+        let Mark { validity, member } = &self.plan.marks[mark as usize];
+        self.columns.validity[*validity as usize].set(row);
+        match member {
+            Some((oneof, output)) => self.set_member(*oneof, *output, row),
+            None => Ok(row),
         }
-        Ok(row)
     }
 
     /// Makes `output` the member of the oneof that is set in `row`.
@@ -293,15 +297,15 @@ impl Walk<'_> {
             Encoding::Fixed32 => {
                 let (chunks, rest) = bytes[at..].as_chunks::<4>();
                 let first = self.columns.items[items as usize].push_run(row, chunks.len());
-                let run = self.columns.words[column].run(first, chunks.len());
-                run.iter_mut().zip(chunks).for_each(|(word, chunk)| *word = u32::from_le_bytes(*chunk));
+                let values = chunks.iter().map(|chunk| u32::from_le_bytes(*chunk));
+                self.columns.words[column].extend(first, values);
                 if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
             }
             Encoding::Fixed64 => {
                 let (chunks, rest) = bytes[at..].as_chunks::<8>();
                 let first = self.columns.items[items as usize].push_run(row, chunks.len());
-                let run = self.columns.longs[column].run(first, chunks.len());
-                run.iter_mut().zip(chunks).for_each(|(long, chunk)| *long = u64::from_le_bytes(*chunk));
+                let values = chunks.iter().map(|chunk| u64::from_le_bytes(*chunk));
+                self.columns.longs[column].extend(first, values);
                 if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
             }
             _ => {
@@ -398,16 +402,34 @@ fn check_packed(bytes: &[u8], mut at: usize, encoding: Encoding) -> Result<()> {
 #[inline(always)]
 pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {
     let len = end - begin;
-    let head = match data.get(begin..).and_then(<[u8]>::first_chunk::<16>) {
+    let head = match data.get(begin..).and_then(<[u8]>::first_chunk) {
         Some(head) => u128::from_le_bytes(*head),
         None => head_near_the_end(data.get(begin..end).unwrap_or_default()),
     };
-    // Both forms, and a mask to choose by: which one it is cannot be foreseen.
-    let kept = (1u128 << (8 * len.min(12))) - 1;
-    let short = (head & kept) << 32;
-    let long = (begin as u128) << 96 | u128::from(head as u32) << 32;
-    let is_short = 0u128.wrapping_sub(u128::from(len <= 12));
-    short & is_short | long & !is_short | len as u128
+    // The first four bytes, and the eight behind them.
+    let (prefix, rest) = (head as u32, (head >> 32) as u64);
+    let (prefix_mask, rest_mask) = VIEW_MASKS[len.min(MOST_INLINE)];
+    let lower = u64::from(prefix & prefix_mask) << 32 | u64::from(len as u32);
+    // Both forms: which one it is cannot be foreseen.
+    let (short, long) = (rest & rest_mask, (begin as u64) << 32);
+    u128::from(if len <= MOST_INLINE { short } else { long }) << 64 | u128::from(lower)
+}
+
+/// Most bytes of a value that lies in its view.
+const MOST_INLINE: usize = 12;
+
+/// By length, which of the first four bytes, and of the eight behind them, belong to a value.
+const VIEW_MASKS: [(u32, u64); MOST_INLINE + 1] = view_masks();
+
+const fn view_masks() -> [(u32, u64); MOST_INLINE + 1] {
+    let mut masks = [(u32::MAX, u64::MAX); MOST_INLINE + 1];
+    let mut len = 0;
+    while len < MOST_INLINE {
+        let kept = (1u128 << (8 * len)) - 1;
+        masks[len] = (kept as u32, (kept >> 32) as u64);
+        len += 1;
+    }
+    masks
 }
 
 #[cold]

@@ -37,6 +37,15 @@ impl Fault {
         self
     }
 
+    /// As [`Self::within`] for a field that is known.
+    #[cold]
+    pub(crate) fn within_field(self: Box<Self>, name: Option<&str>) -> Box<Self> {
+        match name {
+            Some(name) => self.within(name),
+            None => self,
+        }
+    }
+
     /// The fault in words, as one of a record of type `message`.
     pub(crate) fn describe(&self, message: &str) -> String {
         let kind = &self.kind;

@@ -55,28 +55,21 @@ pub(crate) fn tag_of(number: u32, wire_type: u32) -> u32 {
 /// A varint of up to ten bytes; bits beyond the 64th are dropped.
 #[inline(always)]
 pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
-    match two_bytes(bytes, *at) {
-        (Some(byte), _) if byte < 0x80 => {
-            *at += 1;
-            Ok(u64::from(byte))
-        }
-        (Some(low), Some(high)) if high < 0x80 => {
-            *at += 2;
-            Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
-        }
-        _ => {
-            let mut place = *at;
-            let value = long_varint(bytes, &mut place);
-            *at = place;
-            value
-        }
+    let Some(&low) = bytes.get(*at) else { return Err(WireFault::Truncated) };
+    if low < 0x80 {
+        *at += 1;
+        return Ok(u64::from(low));
     }
-}
-
-/// The next two bytes, as far as they are there.
-#[inline(always)]
-fn two_bytes(bytes: &[u8], at: usize) -> (Option<u8>, Option<u8>) {
-    (bytes.get(at).copied(), bytes.get(at + 1).copied())
+    if let Some(&high) = bytes.get(*at + 1)
+        && high < 0x80
+    {
+        *at += 2;
+        return Ok(u64::from(low & 0x7f) | u64::from(high) << 7);
+    }
+    let mut place = *at;
+    let value = long_varint(bytes, &mut place);
+    *at = place;
+    value
 }
 
 /// Eight bytes at once: the bits are gathered without a loop, whatever the length.
@@ -102,12 +95,19 @@ const CONTINUATION: u64 = 0x8080_8080_8080_8080;
 #[inline]
 fn last_bytes(rest: &[u8]) -> u64 {
     let missing = CONTINUATION << (8 * rest.len() as u32).min(63);
-    match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
-        (Some(first), Some(last)) => {
+    match (rest, rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        (_, Some(first), Some(last)) => {
             let last = u64::from(u32::from_le_bytes(*last)) << (8 * (rest.len() - 4));
             u64::from(u32::from_le_bytes(*first)) | last | missing
         }
-        _ => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)) | missing,
+        // One to three bytes: the first, one in the middle and the last are all of them.
+        (&[first, .., last], ..) => {
+            let middle = rest[rest.len() / 2];
+            let shifted = |byte: u8, index: usize| u64::from(byte) << (8 * index);
+            u64::from(first) | shifted(middle, rest.len() / 2) | shifted(last, rest.len() - 1) | missing
+        }
+        (&[only], ..) => u64::from(only) | missing,
+        _ => missing,
     }
 }
 
@@ -134,22 +134,21 @@ fn varint_by_bytes(rest: &[u8], at: &mut usize) -> Result<u64> {
 /// A tag: field number and wire type. The field number may still be 0.
 #[inline(always)]
 pub(crate) fn tag(bytes: &[u8], at: &mut usize) -> Result<u32> {
-    match two_bytes(bytes, *at) {
-        (Some(byte), _) if byte < 0x80 => {
-            *at += 1;
-            Ok(u32::from(byte))
-        }
-        (Some(low), Some(high)) if high < 0x80 => {
-            *at += 2;
-            Ok(u32::from(low & 0x7f) | u32::from(high) << 7)
-        }
-        _ => {
-            let mut place = *at;
-            let tag = long_tag(bytes, &mut place);
-            *at = place;
-            tag
-        }
+    let Some(&low) = bytes.get(*at) else { return Err(WireFault::Truncated) };
+    if low < 0x80 {
+        *at += 1;
+        return Ok(u32::from(low));
     }
+    if let Some(&high) = bytes.get(*at + 1)
+        && high < 0x80
+    {
+        *at += 2;
+        return Ok(u32::from(low & 0x7f) | u32::from(high) << 7);
+    }
+    let mut place = *at;
+    let tag = long_tag(bytes, &mut place);
+    *at = place;
+    tag
 }
 
 #[cold]

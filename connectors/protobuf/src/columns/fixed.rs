@@ -19,20 +19,28 @@ impl<T: Copy> Fixed<T> {
     /// Sets the value of `row` and returns the one before.
     #[inline(always)]
     pub(crate) fn set(&mut self, row: usize, value: T) -> T {
+        if row == self.values.len() && row < self.values.capacity() {
+            self.values.push(value);
+            return self.fill;
+        }
+        self.set_elsewhere(row, value)
+    }
+
+    /// Sets a row that is not the next one, or that there is no room for.
+    #[inline(never)]
+    fn set_elsewhere(&mut self, row: usize, value: T) -> T {
         if row >= self.values.len() {
-            self.grow(row);
+            self.make_room(row + 1);
+            self.values.resize(row + 1, self.fill);
         }
         std::mem::replace(&mut self.values[row], value)
     }
 
-    /// Room for as many rows as the last batch had, or for twice as many as now.
-    #[cold]
-    fn grow(&mut self, row: usize) {
-        let rows = (row + 1).max(self.usual_rows).max(2 * self.values.len());
-        if self.values.is_empty() {
-            self.values = vec![self.fill; rows];
-        } else {
-            self.values.resize(rows, self.fill);
+    /// Room for `rows` rows: at least as many as the last batch had, or twice as many as now.
+    fn make_room(&mut self, rows: usize) {
+        if rows > self.values.capacity() {
+            let rows = rows.max(self.usual_rows).max(2 * self.values.capacity());
+            self.values.reserve_exact(rows - self.values.len());
         }
     }
 
@@ -41,13 +49,12 @@ impl<T: Copy> Fixed<T> {
         self.values.get(row).copied().unwrap_or(self.fill)
     }
 
-    /// The room of `values.len()` rows from `row` on, for a run of items.
+    /// Appends `values` from `row` on, for a run of items.
     #[inline]
-    pub(crate) fn run(&mut self, row: usize, len: usize) -> &mut [T] {
-        if row + len > self.values.len() {
-            self.grow(row + len);
-        }
-        &mut self.values[row..row + len]
+    pub(crate) fn extend(&mut self, row: usize, values: impl ExactSizeIterator<Item = T>) {
+        self.make_room(row + values.len());
+        self.values.resize(row, self.fill);
+        self.values.extend(values);
     }
 
     /// Takes back the values of `rows`.
@@ -62,9 +69,6 @@ impl<T: Copy> Fixed<T> {
     pub(crate) fn take(&mut self, rows: usize) -> Vec<T> {
         self.usual_rows = rows;
         let mut values = std::mem::take(&mut self.values);
-        if values.is_empty() {
-            return vec![self.fill; rows];
-        }
         values.resize(rows, self.fill);
         values
     }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::compile::{encoding, number_type, push};
-use super::{Entry, MessagePlan, Op, Place, Slot, TagTable};
+use super::compile::{encoding, number_type};
+use super::{MessagePlan, Op, Place, Slot, push};
 use crate::descriptor::{Cardinality, Descriptors, Field, Kind, MessageId};
 use crate::wire::{tag_of, wire_type};
 
@@ -23,7 +23,7 @@ impl<'a> Messages<'a> {
 
     /// The index of a new, empty plan.
     pub(super) fn reserve(&mut self) -> u32 {
-        push(&mut self.plans, MessagePlan::default())
+        push(&mut self.plans, MessagePlan::new([]))
     }
 
     /// The plan of an index that was reserved.
@@ -46,8 +46,8 @@ impl<'a> Messages<'a> {
     pub(super) fn finish(mut self) -> Vec<MessagePlan> {
         while let Some(id) = self.unfinished.pop() {
             let fields = &self.descriptors.message(id).fields;
-            let numbers: Vec<u32> = fields.iter().map(|field| field.number).collect();
-            let mut plan = MessagePlan { tags: TagTable::new(&numbers), ..MessagePlan::default() };
+            let named = fields.iter().map(|field| (field.number, field.name.as_str()));
+            let mut plan = MessagePlan::new(named);
             fields.iter().for_each(|field| self.check_field(&mut plan, field));
             let index = self.checked(id);
             *self.plan(index) = plan;
@@ -71,13 +71,11 @@ impl<'a> Messages<'a> {
         };
         match op {
             Some(op) => add(plan, field, wire_type, op, detail),
-            None => plan.tags.set(tag_of(field.number, wire_type), Entry::UNKNOWN),
+            None => plan.set_unwanted(tag_of(field.number, wire_type)),
         }
     }
 }
 
 fn add(plan: &mut MessagePlan, field: &Field, wire_type: u32, op: Op, detail: u32) {
-    plan.tags.set(tag_of(field.number, wire_type), Entry::slot(plan.slots.len()));
-    plan.slots.push(Slot { op, place: Place::Row, column: 0, detail });
-    plan.names.push(field.name.clone());
+    plan.set(tag_of(field.number, wire_type), Slot { op, place: Place::Row, column: 0, detail });
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use recordfusion_core::{Error, Projection, Result, Selection};
 
 use super::check::Messages;
-use super::{Compiled, Encoding, Entry, MessagePlan, Op, Output, Place, Plan, Slot, Source, TagTable};
+use super::{Compiled, Encoding, Mark, MessagePlan, Op, Output, Place, Plan, Slot, Source, push};
 use crate::column_tree::{Absence, Form, Node, Shape, Storage};
 use crate::columns::{Bitmap, ByteStrings, Columns, Fixed, Items, LastMember};
 use crate::descriptor::{Descriptors, Kind};
@@ -36,13 +36,14 @@ pub(crate) fn compile(descriptors: &Descriptors, tree: &[Node], projection: &Pro
     let columns: Vec<u32> = wanted.keys().map(|&index| outputs[index]).collect();
     let place = |index: usize| wanted.range(..index).count();
     let order = projection.columns.iter().map(|column| place(column.index)).collect();
-    let Compiler { messages, outputs, closed_enums, leaves, columns: buffers } = compiler;
-    let plan = Plan { messages: messages.finish(), outputs, columns, order, closed_enums, leaves };
+    let Compiler { messages, marks, outputs, closed_enums, leaves, columns: buffers } = compiler;
+    let plan = Plan { messages: messages.finish(), marks, outputs, columns, order, closed_enums, leaves };
     Ok(Compiled { plan, columns: buffers })
 }
 
 struct Compiler<'a> {
     messages: Messages<'a>,
+    marks: Vec<Mark>,
     outputs: Vec<Output>,
     closed_enums: Vec<Arc<EnumNames>>,
     leaves: u64,
@@ -53,6 +54,7 @@ impl<'a> Compiler<'a> {
     fn new(descriptors: &'a Descriptors) -> Self {
         Self {
             messages: Messages::new(descriptors),
+            marks: Vec::new(),
             outputs: Vec::new(),
             closed_enums: Vec::new(),
             leaves: 0,
@@ -63,8 +65,7 @@ impl<'a> Compiler<'a> {
     /// The plan of a message, and the outputs of its fields: all NULL for those that are not wanted.
     fn message(&mut self, fields: &[(&Node, Option<&Selection>)]) -> (u32, Vec<u32>) {
         let index = self.messages.reserve();
-        let numbers: Vec<u32> = fields.iter().map(|(node, _)| node.number).collect();
-        let mut message = MessagePlan { tags: TagTable::new(&numbers), ..MessagePlan::default() };
+        let mut message = MessagePlan::new(fields.iter().map(|(node, _)| (node.number, node.name.as_str())));
         let mut oneofs = HashMap::new();
         for oneof in fields.iter().filter(|(_, wanted)| wanted.is_some()).filter_map(|(node, _)| node.oneof) {
             oneofs.entry(oneof).or_insert_with(|| push(&mut self.columns.oneofs, LastMember::default()));
@@ -81,7 +82,7 @@ impl<'a> Compiler<'a> {
                         self.field(&mut message, node, &Selection::none(), oneof);
                         self.leaves = leaves;
                     } else {
-                        tags(node).into_iter().for_each(|tag| message.tags.set(tag, Entry::UNKNOWN));
+                        tags(node).into_iter().for_each(|tag| message.set_unwanted(tag));
                     }
                     self.output(node, None)
                 }
@@ -108,11 +109,10 @@ impl<'a> Compiler<'a> {
         let nullable = node.absence != Absence::Default;
         let validity = nullable.then(|| push(&mut self.columns.validity, Bitmap::default()));
         let output = self.output(node, validity);
-        let place = match (validity, oneof) {
-            (None, _) => Place::Row,
-            (Some(validity), None) => Place::Nullable(validity),
-            (Some(validity), Some(oneof)) => Place::Member { validity, oneof, output },
-        };
+        let place = validity.map_or(Place::Row, |validity| {
+            let member = oneof.map(|oneof| (oneof, output));
+            Place::Marked(push(&mut self.marks, Mark { validity, member }))
+        });
         let source = self.value(message, node, wanted, place);
         self.outputs[output as usize].source = source;
         output
@@ -279,21 +279,11 @@ fn tags(node: &Node) -> Vec<u32> {
 }
 
 fn slots(message: &mut MessagePlan, node: &Node, slot: Slot) {
-    let mut add = |tag, op| {
-        message.tags.set(tag, Entry::slot(message.slots.len()));
-        message.slots.push(Slot { op, ..slot });
-        message.names.push(node.name.clone());
-    };
     for tag in tags(node) {
-        add(tag, slot.op);
+        message.set(tag, slot);
     }
     if let (Some(encoding), Place::Item(_)) = (slot.op.encoding(), slot.place) {
-        add(tag_of(node.number, wire_type::LENGTH_DELIMITED), Op::Packed(encoding));
+        let packed = tag_of(node.number, wire_type::LENGTH_DELIMITED);
+        message.set(packed, Slot { op: Op::Packed(encoding), ..slot });
     }
-}
-
-/// Appends `item` and returns its index.
-pub(super) fn push<T>(items: &mut Vec<T>, item: T) -> u32 {
-    items.push(item);
-    items.len() as u32 - 1
 }

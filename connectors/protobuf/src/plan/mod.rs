@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow::datatypes::FieldRef;
 
 pub(crate) use compile::compile;
-pub(crate) use tags::{Entry, TagTable};
+use tags::TagTable;
 
 use crate::column_tree::Shape;
 use crate::columns::Columns;
@@ -27,6 +27,8 @@ use crate::well_known::JsonKind;
 pub(crate) struct Plan {
     /// A plan per message node and per message type that is only checked; the record's is the first.
     pub messages: Vec<MessagePlan>,
+    /// What is noted of rows, by index.
+    pub marks: Vec<Mark>,
     /// All outputs; they refer to each other by index.
     pub outputs: Vec<Output>,
     /// The outputs of the projected columns, each once.
@@ -40,20 +42,60 @@ pub(crate) struct Plan {
 }
 
 /// How the fields of a message are decoded.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MessagePlan {
-    /// From tag to slot.
-    pub tags: TagTable,
-    /// What to do with a field, by index.
-    pub slots: Vec<Slot>,
-    /// The field name of each slot, for messages about faults.
-    pub names: Vec<String>,
+    /// From tag to the index of a slot.
+    tags: TagTable,
+    /// What to do with a field: first what passes over fields, then the fields.
+    slots: Vec<Slot>,
+    /// Field numbers and names, for messages about faults.
+    names: Vec<(u32, String)>,
     /// Of a map entry with values of a closed enum: the values' column, and the enum.
     pub closed_value: Option<(u32, u32)>,
 }
 
-/// What to do with an occurrence of a field.
+impl MessagePlan {
+    /// A plan that passes over these fields, given by number and name, and over all others.
+    fn new<'a>(fields: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
+        let names: Vec<_> = fields.into_iter().map(|(number, name)| (number, name.to_string())).collect();
+        let numbers: Vec<u32> = names.iter().map(|&(number, _)| number).collect();
+        let passing = |op| Slot { op, place: Place::Row, column: 0, detail: 0 };
+        let slots = [Op::Unknown, Op::Mismatch, Op::Unwanted].map(passing).to_vec();
+        Self { tags: TagTable::new(&numbers), slots, names, closed_value: None }
+    }
+
+    /// The slot that a tag leads to.
+    #[inline(always)]
+    pub(crate) fn slot(&self, tag: u32) -> &Slot {
+        &self.slots[self.tags.get(tag) as usize]
+    }
+
+    /// The name of a field that is known.
+    pub(crate) fn name(&self, tag: u32) -> Option<&str> {
+        let known = self.names.iter().find(|&&(number, _)| number == tag >> 3);
+        known.map(|(_, name)| name.as_str())
+    }
+
+    /// Lets `tag`, of one of the plan's fields, lead to `slot`.
+    fn set(&mut self, tag: u32, slot: Slot) {
+        self.tags.set(tag, push(&mut self.slots, slot));
+    }
+
+    /// Lets `tag`, of one of the plan's fields, be passed over without being counted.
+    fn set_unwanted(&mut self, tag: u32) {
+        self.tags.set(tag, TagTable::UNWANTED);
+    }
+}
+
+/// Appends `item` and returns its index.
+fn push<T>(items: &mut Vec<T>, item: T) -> u32 {
+    items.push(item);
+    items.len() as u32 - 1
+}
+
+/// What to do with an occurrence of a field. Aligned so that a shift finds the slot of an index.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Slot {
     /// How the value is decoded.
     pub op: Op,
@@ -97,6 +139,12 @@ pub(crate) enum Op {
     CheckText,
     /// A run of numbers that only has to be whole.
     CheckPacked(Encoding),
+    /// A field that is known but not wanted.
+    Unwanted,
+    /// A known field with another wire type.
+    Mismatch,
+    /// A field that is not known, or the end of a group.
+    Unknown,
 }
 
 /// How a number is encoded on the wire, and the kind of buffer that takes it.
@@ -157,12 +205,19 @@ impl Op {
 pub(crate) enum Place {
     /// That of the message.
     Row,
-    /// That of the message, which the bitmap of this index marks.
-    Nullable(u32),
     /// A new item of these items.
     Item(u32),
-    /// As [`Place::Nullable`], and the other members of the oneof are taken back.
-    Member { validity: u32, oneof: u32, output: u32 },
+    /// That of the message, which this mark notes.
+    Marked(u32),
+}
+
+/// What is noted of a row when a value comes for it.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    /// The bitmap of the rows that are there.
+    pub validity: u32,
+    /// The oneof and the output that is its member: the other members are taken back.
+    pub member: Option<(u32, u32)>,
 }
 
 /// How an array is made.
