@@ -61,8 +61,14 @@ pub struct ScanCounters {
     pub timestamps_truncated: Counter,
     /// Strings with invalid UTF-8 that were mended.
     pub invalid_utf8_replaced: Counter,
+    /// Values that are NULL because no column can hold them, or because they are not UTF-8.
+    pub values_nulled: Counter,
     /// Records that lack a required field.
     pub records_incomplete: Counter,
+    /// Records that are no valid messages, and were left out.
+    pub records_skipped: Counter,
+    /// Records that are no valid messages, and are rows of NULLs.
+    pub records_nulled: Counter,
     /// Time spent on checking hashes and decompressing.
     pub decompress_time: Counter,
     /// Time spent on decoding records to columns.
@@ -71,7 +77,7 @@ pub struct ScanCounters {
 
 impl ScanCounters {
     /// All counters with their names and units, in the order to show them.
-    pub fn all(&self) -> [(&'static str, Unit, &Counter); 13] {
+    pub fn all(&self) -> [(&'static str, Unit, &Counter); 16] {
         [
             ("bytes_scanned", Unit::Bytes, &self.bytes_scanned),
             ("bytes_decompressed", Unit::Bytes, &self.bytes_decompressed),
@@ -83,7 +89,10 @@ impl ScanCounters {
             ("wire_type_mismatches", Unit::Count, &self.wire_type_mismatches),
             ("timestamps_truncated", Unit::Count, &self.timestamps_truncated),
             ("invalid_utf8_replaced", Unit::Count, &self.invalid_utf8_replaced),
+            ("values_nulled", Unit::Count, &self.values_nulled),
             ("records_incomplete", Unit::Count, &self.records_incomplete),
+            ("records_skipped", Unit::Count, &self.records_skipped),
+            ("records_nulled", Unit::Count, &self.records_nulled),
             ("decompress_time", Unit::Nanoseconds, &self.decompress_time),
             ("decode_time", Unit::Nanoseconds, &self.decode_time),
         ]

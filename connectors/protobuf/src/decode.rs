@@ -1,8 +1,9 @@
 //! The walk over a record's bytes: each field's value goes to the buffers that the plan names.
 
+use crate::column_tree::Utf8;
 use crate::columns::{Columns, LastMember};
 use crate::fault::{Fault, FaultKind, Result};
-use crate::plan::{Encoding, Mark, Op, Place, Plan, Slot, Source};
+use crate::plan::{Encoding, Mark, Member, Op, Place, Plan, Slot, Source};
 use crate::wire::{self, MAX_DEPTH, WireFault, wire_type};
 
 /// Walks records of one block.
@@ -49,7 +50,7 @@ impl Walk<'_> {
         while at < bytes.len() {
             let begin = at;
             let tag = wire::tag(bytes, &mut at)?;
-            match self.field(bytes, at, tag, message.slot(tag), frame) {
+            match self.field(bytes, begin, at, tag, message.slot(tag), frame) {
                 Ok(Some(next)) => at = next,
                 Ok(None) => return Ok(begin),
                 Err(fault) => return Err(fault.within_field(message.name(tag))),
@@ -58,12 +59,13 @@ impl Walk<'_> {
         if frame.group == 0 { Ok(at) } else { Err(WireFault::GroupWithoutEnd.into()) }
     }
 
-    /// Decodes the value behind `tag`, and returns where the next field begins; `None` if the tag ends the
-    /// group.
+    /// Decodes the value at `at`, behind the `tag` at `begin`, and returns where the next field begins; `None`
+    /// if the tag ends the group.
     #[inline(always)]
     fn field(
         &mut self,
         bytes: &[u8],
+        begin: usize,
         mut at: usize,
         tag: u32,
         slot: &Slot,
@@ -99,7 +101,7 @@ impl Walk<'_> {
                 let row = self.place(slot.place, frame.row)?;
                 at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
             }
-            _ => return self.rare_field(bytes, at, tag, slot, frame),
+            _ => return self.rare_field(bytes, begin, at, tag, slot, frame),
         }
         Ok(Some(at))
     }
@@ -109,6 +111,7 @@ impl Walk<'_> {
     fn rare_field(
         &mut self,
         bytes: &[u8],
+        begin: usize,
         mut at: usize,
         tag: u32,
         slot: &Slot,
@@ -116,7 +119,18 @@ impl Walk<'_> {
     ) -> Result<Option<usize>> {
         let column = slot.column as usize;
         match slot.op {
-            Op::ClosedEnum => self.number(bytes, &mut at, Encoding::ClosedEnum, slot, frame.row)?,
+            Op::ClosedEnum => {
+                let number = wire::varint(bytes, &mut at)? as u32;
+                match self.is_known(slot.detail, number) {
+                    true => self.word(number, slot, frame.row)?,
+                    false => self.keep_unknown(frame, &bytes[begin..at]),
+                }
+            }
+            Op::Packed(Encoding::ClosedEnum) => {
+                let end = wire::length(bytes, &mut at)?;
+                self.packed_closed_enum(&bytes[..end], at, tag, slot, frame)?;
+                at = end;
+            }
             Op::MapEntry => {
                 let row = self.place(slot.place, frame.row)?;
                 at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
@@ -159,6 +173,9 @@ impl Walk<'_> {
             _ => {
                 self.mismatches += u64::from(slot.op == Op::Mismatch);
                 wire::skip(bytes, &mut at, tag, frame.depth)?;
+                if slot.op != Op::Unwanted {
+                    self.keep_unknown(frame, &bytes[begin..at]);
+                }
             }
         }
         Ok(Some(at))
@@ -199,14 +216,50 @@ impl Walk<'_> {
                 self.columns.bits[column].put(row, bit);
             }
             Encoding::ClosedEnum => {
-                let word = wire::varint(bytes, at)? as u32;
-                if self.is_known(slot.detail, word) {
-                    let row = self.place(slot.place, row)?;
-                    self.columns.words[column].set(row, word);
+                let number = wire::varint(bytes, at)? as u32;
+                if self.is_known(slot.detail, number) {
+                    self.word(number, slot, row)?;
                 }
             }
         }
         Ok(())
+    }
+
+    fn word(&mut self, word: u32, slot: &Slot, row: usize) -> Result<()> {
+        let row = self.place(slot.place, row)?;
+        self.columns.words[slot.column as usize].set(row, word);
+        Ok(())
+    }
+
+    /// Numbers of a closed enum with one length before all of them; those that it does not have are unknown
+    /// fields, each for itself.
+    fn packed_closed_enum(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        tag: u32,
+        slot: &Slot,
+        frame: Frame,
+    ) -> Result<()> {
+        while at < bytes.len() {
+            let begin = at;
+            let number = wire::varint(bytes, &mut at)? as u32;
+            match self.is_known(slot.detail, number) {
+                true => self.word(number, slot, frame.row)?,
+                false => {
+                    let tag = wire::to_varint(u64::from(tag & !7 | wire_type::VARINT));
+                    self.keep_unknown(frame, &[tag.as_slice(), &bytes[begin..at]].concat());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps an unknown field of the record itself, if those are wanted.
+    fn keep_unknown(&mut self, frame: Frame, field: &[u8]) {
+        if let (Some(column), 0) = (self.plan.unknown, frame.message) {
+            self.columns.bytes[column as usize].append(frame.row, field);
+        }
     }
 
     /// The row that a value at `place` of the message in `row` goes to.
@@ -224,13 +277,17 @@ impl Walk<'_> {
         let Mark { validity, member } = &self.plan.marks[mark as usize];
         self.columns.validity[*validity as usize].set(row);
         match member {
-            Some((oneof, output)) => self.set_member(*oneof, *output, row),
+            Some(member) => self.set_member(*member, row),
             None => Ok(row),
         }
     }
 
-    /// Makes `output` the member of the oneof that is set in `row`.
-    fn set_member(&mut self, oneof: u32, output: u32, row: usize) -> Result<usize> {
+    /// Makes `member` the one of its oneof that is set in `row`.
+    fn set_member(&mut self, member: Member, row: usize) -> Result<usize> {
+        let Member { oneof, output, case } = member;
+        if let Some((column, index)) = case {
+            self.columns.words[column as usize].set(row, index);
+        }
         let now = LastMember { row, member: Some(output) };
         let last = std::mem::replace(&mut self.columns.oneofs[oneof as usize], now);
         if let LastMember { row: last_row, member: Some(member) } = last
@@ -338,20 +395,20 @@ impl Walk<'_> {
         let columns = &mut *self.columns;
         match &output.source {
             Source::Absent => {}
-            Source::Words { column, .. } | Source::Enum { column, .. } => {
+            Source::Words { column, .. } | Source::Enum { column, .. } | Source::Case { column, .. } => {
                 columns.words[*column as usize].erase(rows)
             }
             Source::Longs(column) => columns.longs[*column as usize].erase(rows),
             Source::Bits(column) => columns.bits[*column as usize].erase(rows),
             Source::Views(column) => columns.views[*column as usize].erase(rows),
-            Source::Texts { column, strict } => {
-                for row in rows.clone().filter(|_| *strict) {
+            Source::Texts { column, utf8 } => {
+                for row in rows.clone().filter(|_| *utf8 == Utf8::Strict) {
                     self.check_view(self.columns.views[*column as usize].get(row))?;
                 }
                 self.columns.views[*column as usize].erase(rows);
             }
-            Source::Bytes { column, strict } => {
-                for row in rows.clone().filter(|_| *strict) {
+            Source::Bytes { column, utf8 } => {
+                for row in rows.clone().filter(|_| *utf8 == Utf8::Strict) {
                     check_utf8(columns.bytes[*column as usize].get(row))?;
                 }
                 columns.bytes[*column as usize].erase(rows);

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::Int32Type;
-use arrow::error::ArrowError;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int32Type};
 
 use crate::descriptor::Enum;
+use crate::fault::Result;
+use crate::numbers::words;
+use crate::options::EnumForm;
 
 /// Numbers below this are looked up in a table.
 const DENSE: usize = 1024;
@@ -57,13 +60,27 @@ impl EnumNames {
         }
     }
 
-    /// The dictionary of a column of numbers. Numbers without a name show as their digits, in a copy of
-    /// the names made for this column.
+    /// A column of numbers as `shown`, of type `data_type`. Numbers without a name show as their digits.
     pub(crate) fn column(
         &self,
+        shown: EnumForm,
+        data_type: &DataType,
         numbers: Vec<u32>,
         nulls: Option<NullBuffer>,
-    ) -> Result<ArrayRef, ArrowError> {
+    ) -> Result<ArrayRef> {
+        match shown {
+            EnumForm::Name => self.dictionary(numbers, nulls),
+            EnumForm::Number => words(data_type, true, numbers, nulls),
+            EnumForm::String => {
+                let dictionary = self.dictionary(numbers, nulls)?;
+                Ok(cast(&dictionary, data_type)?)
+            }
+        }
+    }
+
+    /// The dictionary of a column of numbers. Unknown ones show as digits, in a copy of the names made for
+    /// this column.
+    fn dictionary(&self, numbers: Vec<u32>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let mut unknown: Vec<i32> = Vec::new();
         let mut unknown_keys = HashMap::new();
         let named = self.names.len() as i32;
@@ -93,8 +110,6 @@ impl EnumNames {
 #[cfg(test)]
 mod tests {
     use arrow::array::{Array, AsArray};
-    use arrow::compute::cast;
-    use arrow::datatypes::DataType;
 
     use super::*;
     use crate::descriptor::EnumValue;
@@ -114,14 +129,15 @@ mod tests {
     fn numbers_show_as_the_first_name_or_as_digits() {
         let names = names(&[("ZERO", 0), ("ONE", 1), ("UNO", 1), ("FAR", 1 << 30), ("MINUS", -5)]);
         let numbers = [0, 1, 1 << 30, -5i32 as u32, 7, -1i32 as u32, 7].to_vec();
-        let column = names.column(numbers, None).expect("keys are in range");
+        let column = names.dictionary(numbers, None).expect("keys are in range");
         assert_eq!(texts(&column), ["ZERO", "ONE", "FAR", "MINUS", "7", "-1", "7"]);
     }
 
     #[test]
     fn columns_without_unknown_numbers_share_the_names() {
         let names = names(&[("A", 0), ("B", 1)]);
-        let [one, two] = [[0, 1], [1, 1]].map(|numbers| names.column(numbers.to_vec(), None).expect("known"));
+        let [one, two] =
+            [[0, 1], [1, 1]].map(|numbers| names.dictionary(numbers.to_vec(), None).expect("known"));
         let values =
             |column: &ArrayRef| column.as_dictionary::<Int32Type>().values().to_data().buffers()[1].as_ptr();
         assert_eq!(values(&one), values(&two));

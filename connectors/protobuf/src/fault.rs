@@ -23,6 +23,8 @@ pub(crate) enum FaultKind {
     InvalidUtf8,
     #[error("the value has no form in a column: {0}")]
     BadValue(String),
+    #[error("the field is required, but not there")]
+    RequiredMissing,
     #[error("the values of one batch exceed 2 GiB")]
     TooLarge,
     #[error("the column cannot be built: {0}")]
@@ -30,6 +32,11 @@ pub(crate) enum FaultKind {
 }
 
 impl Fault {
+    /// What is wrong.
+    pub(crate) fn kind(&self) -> &FaultKind {
+        &self.kind
+    }
+
     /// The fault, seen from the message that holds the field `name`.
     #[cold]
     pub(crate) fn within(mut self: Box<Self>, name: &str) -> Box<Self> {

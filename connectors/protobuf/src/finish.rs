@@ -6,33 +6,62 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array,
-    ListArray, MapArray, StringViewArray, StructArray, UInt32Array, UInt64Array, new_null_array,
+    ArrayRef, BinaryViewArray, BooleanArray, DictionaryArray, GenericBinaryArray, Int32Array, ListArray,
+    MapArray, OffsetSizeTrait, Scalar, StructArray, new_null_array,
 };
-use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow::datatypes::{ArrowNativeType, DataType, Fields};
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
+use arrow::compute::kernels::zip::zip;
+use arrow::compute::nullif;
+use arrow::datatypes::{DataType, Fields, Int32Type};
 
-use crate::column_tree::Shape;
+use crate::column_tree::{Shape, Utf8};
 use crate::columns::Columns;
-use crate::fault::Result;
+use crate::descriptor::Descriptors;
+use crate::fault::{FaultKind, Result};
 use crate::map_entries::{entries_to_keep, keep_entries};
-use crate::plan::{Output, Plan, Source};
-use crate::text::{strings, views_of_strings};
-use crate::well_known::{self, JsonKind};
+use crate::numbers::{longs, words};
+use crate::options::{EmptyList, Mapping};
+use crate::plan::{NO_MEMBER, Output, Plan, Source};
+use crate::text::{strings, texts, views_of_strings};
+use crate::well_known::{self, JsonKind, json_text};
 
 /// What was noticed while arrays were made.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     /// Timestamps, durations and times of day that lost digits.
     pub truncated: u64,
     /// Strings that were mended.
     pub mended: u64,
+    /// Values that are NULL because no column can hold them.
+    pub nulled: u64,
+    /// Whether a value that no column can hold is NULL, and no fault.
+    pub null_bad_values: bool,
+}
+
+impl Tally {
+    /// The value, or NULL for a bad one where that is wanted.
+    ///
+    /// # Errors
+    /// The fault, if it is to be one.
+    pub(crate) fn value<T>(&mut self, value: Result<T>) -> Result<Option<T>> {
+        match value {
+            Err(fault) if self.null_bad_values && matches!(fault.kind(), FaultKind::BadValue(_)) => {
+                self.nulled += 1;
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
 }
 
 /// Makes the arrays of one batch.
 pub(crate) struct Finish<'a> {
     /// The scan's plan.
     pub plan: &'a Plan,
+    /// The message types.
+    pub descriptors: &'a Descriptors,
+    /// The options.
+    pub mapping: &'a Mapping,
     /// The buffers, emptied on the way.
     pub columns: &'a mut Columns,
     /// The block's buffer.
@@ -61,71 +90,116 @@ impl Finish<'_> {
         if matches!(output.source, Source::Absent) {
             return Ok(new_null_array(output.field.data_type(), rows));
         }
-        let nulls = match output.validity {
-            None => parent.cloned(),
-            Some(validity) => {
-                let present = NullBuffer::new(self.columns.validity[validity as usize].take(rows));
-                if output.required {
-                    self.note_missing(&present, parent);
-                }
-                Some(present).filter(|nulls| nulls.null_count() > 0)
-            }
-        };
-        self.source(output, rows, nulls)
+        let Some(validity) = output.validity else { return self.source(output, rows, parent.cloned()) };
+        let present = NullBuffer::new(self.columns.validity[validity as usize].take(rows));
+        if output.required {
+            self.note_missing(&present, parent)?;
+        }
+        if let Some(fill) = &output.fill {
+            let array = self.source(output, rows, None)?;
+            return filled(&array, fill, &present, parent);
+        }
+        self.source(output, rows, Some(present).filter(|nulls| nulls.null_count() > 0))
     }
 
     fn source(&mut self, output: &Output, rows: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let columns = &mut *self.columns;
         let data_type = output.field.data_type();
+        // Rows whose value is the default of its type are NULL if it is to be hidden.
+        let visible = |nulls, is_default: &dyn Fn(usize) -> bool| match output.hidden {
+            true => both(nulls, &(0..rows).map(|row| !is_default(row)).collect()),
+            false => nulls,
+        };
         Ok(match &output.source {
             Source::Absent => new_null_array(data_type, rows),
             Source::Words { column, signed } => {
-                words(data_type, *signed, columns.words[*column as usize].take(rows), nulls)?
+                let values = columns.words[*column as usize].take(rows);
+                let nulls = visible(nulls, &|row| values[row] == 0);
+                words(data_type, *signed, values, nulls)?
             }
-            Source::Longs(column) => longs(data_type, columns.longs[*column as usize].take(rows), nulls)?,
+            Source::Longs(column) => {
+                let values = columns.longs[*column as usize].take(rows);
+                let nulls = visible(nulls, &|row| values[row] == 0);
+                longs(data_type, values, nulls)?
+            }
             Source::Bits(column) => {
-                Arc::new(BooleanArray::new(columns.bits[*column as usize].take(rows), nulls))
+                let bits = columns.bits[*column as usize].take(rows);
+                let nulls = visible(nulls, &|row| !bits.value(row));
+                Arc::new(BooleanArray::new(bits, nulls))
             }
             Source::Views(column) => {
                 let views = columns.views[*column as usize].take(rows);
+                let nulls = visible(nulls, &|row| views[row] == 0);
                 Arc::new(BinaryViewArray::try_new(views.into(), [self.data.clone()], nulls)?)
             }
-            Source::Texts { column, strict } => {
+            Source::Texts { column, utf8 } => {
                 let views = columns.views[*column as usize].take(rows);
-                views_of_strings(views, self.data, nulls, *strict, &mut self.tally.mended)?
+                let nulls = visible(nulls, &|row| views[row] == 0);
+                views_of_strings(views, self.data, nulls, *utf8, &mut self.tally)?
             }
-            Source::Bytes { column, strict } => {
-                let (offsets, bytes) = columns.bytes[*column as usize].take(rows)?;
-                let offsets = OffsetBuffer::new(offsets.into());
-                match data_type {
-                    DataType::Utf8 => strings(offsets, bytes, nulls, *strict, &mut self.tally.mended)?,
-                    _ => Arc::new(BinaryArray::try_new(offsets, Buffer::from_vec(bytes), nulls)?),
+            Source::Bytes { column, utf8 } => match data_type {
+                DataType::LargeUtf8 | DataType::LargeBinary => {
+                    self.bytes::<i64>(*column, *utf8, output, rows, nulls)?
                 }
+                _ => self.bytes::<i32>(*column, *utf8, output, rows, nulls)?,
+            },
+            Source::Enum { column, names, shown } => {
+                let numbers = columns.words[*column as usize].take(rows);
+                let nulls = visible(nulls, &|row| numbers[row] == 0);
+                names.column(*shown, data_type, numbers, nulls)?
             }
-            Source::Enum { column, names } => {
-                names.column(columns.words[*column as usize].take(rows), nulls)?
+            Source::Case { column, names } => {
+                let members = columns.words[*column as usize].take(rows);
+                let nulls = both(nulls, &members.iter().map(|&member| member != NO_MEMBER).collect());
+                let keys =
+                    Int32Array::try_new(members.into_iter().map(|member| member as i32).collect(), nulls)?;
+                Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(names))?)
             }
-            Source::Json { column, kind } => self.json(*column, *kind, rows, nulls.as_ref())?,
+            Source::Json { column, kind } => self.json(*column, *kind, data_type, rows, nulls.as_ref())?,
             Source::Message { shape, fields } => self.message(*shape, fields, data_type, rows, nulls)?,
             Source::List { items, item } => self.list(*items, *item, data_type, rows, nulls)?,
             Source::Map { items, key, value } => self.map(*items, [*key, *value], data_type, rows, nulls)?,
         })
     }
 
+    /// Strings or bytes that lie in a buffer of their own.
+    fn bytes<O: OffsetSizeTrait>(
+        &mut self,
+        column: u32,
+        utf8: Utf8,
+        output: &Output,
+        rows: usize,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef> {
+        let (offsets, bytes) = self.columns.bytes[column as usize].take::<O>(rows)?;
+        let nulls = match output.hidden {
+            true => both(nulls, &offsets.windows(2).map(|pair| pair[0] != pair[1]).collect()),
+            false => nulls,
+        };
+        let offsets = OffsetBuffer::new(offsets.into());
+        match output.field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 => strings(offsets, bytes, nulls, utf8, &mut self.tally),
+            _ => Ok(Arc::new(GenericBinaryArray::try_new(offsets, Buffer::from_vec(bytes), nulls)?)),
+        }
+    }
+
     fn json(
         &mut self,
         column: u32,
         kind: JsonKind,
+        data_type: &DataType,
         rows: usize,
         nulls: Option<&NullBuffer>,
     ) -> Result<ArrayRef> {
-        let (offsets, bytes) = self.columns.bytes[column as usize].take(rows)?;
+        let (offsets, bytes) = self.columns.bytes[column as usize].take::<i64>(rows)?;
         let text = |row: usize| {
-            let there = nulls.is_none_or(|nulls| nulls.is_valid(row));
+            if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+                return Ok(None);
+            }
             let message = &bytes[offsets[row] as usize..offsets[row + 1] as usize];
-            there.then(|| well_known::json_text(kind, message)).transpose()
+            self.tally.value(json_text(self.descriptors, kind, message))
         };
-        Ok(Arc::new((0..rows).map(text).collect::<Result<StringViewArray>>()?))
+        texts((0..rows).map(text), data_type)
     }
 
     fn message(
@@ -139,17 +213,17 @@ impl Finish<'_> {
         let parent = if matches!(shape, Shape::Struct | Shape::Only) { nulls.as_ref() } else { None };
         let mut parts =
             fields.iter().map(|&field| self.array(field, rows, parent)).collect::<Result<Vec<ArrayRef>>>()?;
-        let truncated = &mut self.tally.truncated;
         match shape {
             Shape::Only if parts.len() == 1 => Ok(parts.swap_remove(0)),
             Shape::Struct | Shape::Only => {
                 Ok(Arc::new(StructArray::try_new_with_length(struct_fields(data_type), parts, nulls, rows)?))
             }
             Shape::Present => Ok(Arc::new(BooleanArray::new(BooleanBuffer::new_set(rows), nulls))),
-            Shape::Timestamp => well_known::timestamps(&parts, nulls, truncated),
-            Shape::Duration => well_known::durations(&parts, nulls, truncated),
-            Shape::Date => well_known::dates(&parts, nulls.as_ref()),
-            Shape::TimeOfDay => well_known::times_of_day(&parts, nulls, truncated),
+            Shape::Timestamp | Shape::Duration => {
+                well_known::instants(&parts, data_type, nulls.as_ref(), &mut self.tally)
+            }
+            Shape::Date => well_known::dates(&parts, nulls.as_ref(), &mut self.tally),
+            Shape::TimeOfDay => well_known::times_of_day(&parts, nulls.as_ref(), &mut self.tally),
         }
     }
 
@@ -164,6 +238,7 @@ impl Finish<'_> {
         let (offsets, _) = self.columns.items[items as usize].take(rows)?;
         let values = self.below(&offsets, |finish, count| finish.nameless_array(item, count, None))?;
         let DataType::List(field) = data_type else { return Ok(new_null_array(data_type, rows)) };
+        let nulls = self.without_empty(&offsets, nulls);
         Ok(Arc::new(ListArray::try_new(Arc::clone(field), OffsetBuffer::new(offsets.into()), values, nulls)?))
     }
 
@@ -183,11 +258,29 @@ impl Finish<'_> {
         if let Some(kept) = entries_to_keep(&mut offsets, &withdrawn, &keys) {
             [keys, values] = keep_entries(&kept, &keys, &values)?;
         }
-        let DataType::Map(entries, _) = data_type else { return Ok(new_null_array(data_type, rows)) };
-        let fields = struct_fields(entries.data_type());
-        let structs = StructArray::try_new(fields, vec![keys, values], None)?;
+        let nulls = self.without_empty(&offsets, nulls);
         let offsets = OffsetBuffer::new(offsets.into());
-        Ok(Arc::new(MapArray::try_new(Arc::clone(entries), offsets, structs, nulls, false)?))
+        let structs =
+            |entries: &DataType| StructArray::try_new(struct_fields(entries), vec![keys, values], None);
+        match data_type {
+            DataType::Map(entries, _) => {
+                let structs = structs(entries.data_type())?;
+                Ok(Arc::new(MapArray::try_new(Arc::clone(entries), offsets, structs, nulls, false)?))
+            }
+            DataType::List(item) => {
+                let structs = Arc::new(structs(item.data_type())?);
+                Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, structs, nulls)?))
+            }
+            _ => Ok(new_null_array(data_type, rows)),
+        }
+    }
+
+    /// The rows that are there, without those of empty lists if these are to be NULL.
+    fn without_empty(&self, offsets: &[i32], nulls: Option<NullBuffer>) -> Option<NullBuffer> {
+        match self.mapping.empty_list {
+            EmptyList::Empty => nulls,
+            EmptyList::Null => both(nulls, &offsets.windows(2).map(|pair| pair[0] != pair[1]).collect()),
+        }
     }
 
     /// Makes arrays of the items that `offsets` lead to. A row with an incomplete item is incomplete.
@@ -203,9 +296,13 @@ impl Finish<'_> {
         Ok(made)
     }
 
-    fn note_missing(&mut self, present: &NullBuffer, parent: Option<&NullBuffer>) {
+    /// Notes the rows that lack a required field.
+    fn note_missing(&mut self, present: &NullBuffer, parent: Option<&NullBuffer>) -> Result<()> {
         if present.null_count() == parent.map_or(0, NullBuffer::null_count) {
-            return;
+            return Ok(());
+        }
+        if self.plan.strict_required {
+            return Err(FaultKind::RequiredMissing.into());
         }
         let missing = !present.inner();
         let missing = match parent {
@@ -213,7 +310,32 @@ impl Finish<'_> {
             None => missing,
         };
         self.incomplete = either(self.incomplete.take(), Some(missing));
+        Ok(())
     }
+}
+
+/// `array` with `fill` in the rows that are not present but that the parent has.
+fn filled(
+    array: &ArrayRef,
+    fill: &ArrayRef,
+    present: &NullBuffer,
+    parent: Option<&NullBuffer>,
+) -> Result<ArrayRef> {
+    let present = BooleanArray::new(present.inner().clone(), None);
+    let filled = zip(&present, array, &Scalar::new(Arc::clone(fill)))?;
+    match parent {
+        Some(parent) => Ok(nullif(&filled, &BooleanArray::new(!parent.inner(), None))?),
+        None => Ok(filled),
+    }
+}
+
+/// Rows that are in both.
+fn both(nulls: Option<NullBuffer>, there: &BooleanBuffer) -> Option<NullBuffer> {
+    let nulls = match nulls {
+        Some(nulls) => NullBuffer::new(nulls.inner() & there),
+        None => NullBuffer::new(there.clone()),
+    };
+    Some(nulls).filter(|nulls| nulls.null_count() > 0)
 }
 
 fn either(left: Option<BooleanBuffer>, right: Option<BooleanBuffer>) -> Option<BooleanBuffer> {
@@ -228,34 +350,4 @@ fn struct_fields(data_type: &DataType) -> Fields {
         DataType::Struct(fields) => fields.clone(),
         _ => Fields::empty(),
     }
-}
-
-/// The values as numbers of another type of the same width.
-fn reinterpret<T: ArrowNativeType>(values: Vec<impl ArrowNativeType>) -> ScalarBuffer<T> {
-    ScalarBuffer::from(Buffer::from_vec(values))
-}
-
-fn words(
-    data_type: &DataType,
-    signed: bool,
-    values: Vec<u32>,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    Ok(match data_type {
-        DataType::UInt32 => Arc::new(UInt32Array::try_new(values.into(), nulls)?),
-        DataType::Float32 => Arc::new(Float32Array::try_new(reinterpret(values), nulls)?),
-        DataType::Int64 => {
-            let widen = |word: u32| if signed { i64::from(word as i32) } else { i64::from(word) };
-            Arc::new(Int64Array::try_new(values.into_iter().map(widen).collect(), nulls)?)
-        }
-        _ => Arc::new(Int32Array::try_new(reinterpret(values), nulls)?),
-    })
-}
-
-fn longs(data_type: &DataType, values: Vec<u64>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-    Ok(match data_type {
-        DataType::UInt64 => Arc::new(UInt64Array::try_new(values.into(), nulls)?),
-        DataType::Float64 => Arc::new(Float64Array::try_new(reinterpret(values), nulls)?),
-        _ => Arc::new(Int64Array::try_new(reinterpret(values), nulls)?),
-    })
 }

@@ -1,5 +1,6 @@
 //! Protobuf messages as Arrow columns: descriptors to an Arrow schema, wire bytes to arrays.
 
+mod batch;
 mod column_tree;
 mod columns;
 mod decode;
@@ -8,15 +9,23 @@ mod enum_names;
 mod fault;
 mod finish;
 mod map_entries;
+mod message_batch;
+mod numbers;
 mod open;
 mod options;
 mod plan;
+mod proto_json;
 mod record;
 mod schema;
 mod text;
 mod well_known;
 mod wire;
 
+pub use batch::{BatchDecoder, DecodedBatch};
 pub use open::{FileDescriptors, RecordType, record_descriptors};
-pub use options::ProtobufOptions;
-pub use record::{BatchDecoder, RecordDecoder};
+pub use options::{
+    Absent, AnyForm, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions, Implicit,
+    InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names, Nullability, OnBadRecord, OnBadValue,
+    ProtobufOptions, Recursion, RecursionDepth, Required, StringType, TimestampForm, Unsigned,
+};
+pub use record::RecordDecoder;

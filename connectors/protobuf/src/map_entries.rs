@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, UInt32Array};
 use arrow::compute::take;
-use arrow::datatypes::{DataType, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 
 use crate::fault::Result;
 
@@ -23,19 +23,33 @@ pub(crate) fn entries_to_keep(
             let keys = keys.as_string::<i32>();
             keep_by(offsets, withdrawn, |entry| keys.value(entry))
         }
-        DataType::Int64 => {
-            let keys = keys.as_primitive::<Int64Type>().values();
-            keep_by(offsets, withdrawn, |entry| keys[entry])
+        DataType::LargeUtf8 => {
+            let keys = keys.as_string::<i64>();
+            keep_by(offsets, withdrawn, |entry| keys.value(entry))
         }
-        DataType::UInt64 => {
-            let keys = keys.as_primitive::<UInt64Type>().values();
-            keep_by(offsets, withdrawn, |entry| keys[entry])
+        DataType::Utf8View => {
+            let keys = keys.as_string_view();
+            keep_by(offsets, withdrawn, |entry| keys.value(entry))
         }
+        DataType::Int32 => keep_by_number::<Int32Type>(offsets, withdrawn, keys),
+        DataType::Int64 => keep_by_number::<Int64Type>(offsets, withdrawn, keys),
+        DataType::UInt32 => keep_by_number::<UInt32Type>(offsets, withdrawn, keys),
+        DataType::UInt64 => keep_by_number::<UInt64Type>(offsets, withdrawn, keys),
+        DataType::Decimal128(..) => keep_by_number::<Decimal128Type>(offsets, withdrawn, keys),
         _ => {
             let keys = keys.as_boolean().values();
             keep_by(offsets, withdrawn, |entry| keys.value(entry))
         }
     }
+}
+
+fn keep_by_number<T: ArrowPrimitiveType<Native: Hash + Eq>>(
+    offsets: &mut [i32],
+    withdrawn: &[usize],
+    keys: &ArrayRef,
+) -> Option<UInt32Array> {
+    let keys = keys.as_primitive::<T>().values();
+    keep_by(offsets, withdrawn, |entry| keys[entry])
 }
 
 /// The keys and values of the entries that stay.

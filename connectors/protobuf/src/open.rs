@@ -9,6 +9,8 @@ use recordfusion_core::{Error, Result};
 use crate::descriptor::compile::compile;
 use crate::descriptor::files::FileSet;
 use crate::descriptor::merge::{Version, listed, merge};
+use crate::descriptor::resolve::resolve;
+use crate::descriptor::symbols::Symbols;
 use crate::descriptor::text::files_text;
 use crate::descriptor::{DescriptorError, Descriptors, MessageId};
 use crate::options::ProtobufOptions;
@@ -43,6 +45,18 @@ impl RecordType {
     /// others have.
     pub fn proto_text(&self) -> String {
         files_text(&self.files, &self.proto_file)
+    }
+
+    /// The same with all message types of the files, and not only those that the message type needs: an
+    /// `Any` may hold one.
+    pub(crate) fn with_all_types(self) -> Result<Self> {
+        let name = &self.descriptors.message(self.message).full_name;
+        let all = Symbols::new(&self.files).and_then(|symbols| resolve(&symbols, symbols.messages()));
+        let all = all.map_err(|error| option_error("any", error.to_string()))?;
+        match all.find(name) {
+            Some(message) => Ok(Self { descriptors: Arc::new(all), message, ..self }),
+            None => Ok(self),
+        }
     }
 }
 

@@ -1,21 +1,16 @@
-//! Records to batches: what a table of records and a scan of it hold on to.
+//! How the records of a table become columns.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, RecordBatchOptions};
-use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use recordfusion_core::{Error, Projection, RecordBlock, Result, ScanCounters};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use recordfusion_core::{ColumnProjection, Error, Projection, Result};
 
+use crate::batch::{BatchDecoder, OutputColumn};
 use crate::column_tree::{self, Node};
-use crate::columns::Columns;
-use crate::decode::{Walk, view};
-use crate::fault::{Fault, Result as Decoded};
-use crate::finish::{Finish, Tally};
+use crate::message_batch::MessageDecoder;
 use crate::open::{FileDescriptors, RecordType, record_descriptors};
-use crate::options::ProtobufOptions;
-use crate::plan::{self, Compiled, Plan};
+use crate::options::{AnyForm, Mapping, MetadataColumn, ProtobufOptions};
+use crate::plan::Wanted;
 use crate::schema;
 
 /// Name of the column of a table whose records are plain bytes.
@@ -24,47 +19,51 @@ const RAW_COLUMN: &str = "record";
 /// How the records of a table become columns. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct RecordDecoder {
+    /// The columns of the records, then the metadata columns.
     schema: SchemaRef,
     payload: Payload,
+    metadata: Vec<MetadataColumn>,
 }
 
 #[derive(Debug, Clone)]
 enum Payload {
     Raw,
-    Message { record: RecordType, columns: Arc<[Node]> },
+    Message { record: RecordType, columns: Arc<[Node]>, mapping: Arc<Mapping> },
 }
 
 impl RecordDecoder {
-    /// The decoder for what these files and options say of their records; that of [`Self::raw`] if neither
-    /// names a message type.
+    /// The decoder for what these files and options say of their records: of messages, or, if neither names a
+    /// message type, of plain bytes as one BinaryView column `record`.
     ///
     /// # Errors
-    /// Descriptors that are missing, broken or contradictory; see [`record_descriptors`] and
-    /// [`Self::message`].
+    /// Descriptors that are missing, broken or contradictory, see [`record_descriptors`]; columns that the
+    /// options make impossible: more than 10 000 leaves, two of one name.
     pub fn open(files: &[FileDescriptors], options: &ProtobufOptions) -> Result<Self> {
-        match record_descriptors(files, options)? {
-            Some(record) => Self::message(record),
-            None => Ok(Self::raw()),
+        let (payload, fields) = match record_descriptors(files, options)? {
+            Some(record) => {
+                let record = match options.mapping.any {
+                    AnyForm::Json => record.with_all_types()?,
+                    AnyForm::Struct => record,
+                };
+                let columns = column_tree::columns(&record.descriptors, record.message, &options.mapping)?;
+                let fields = columns.iter().map(|column| Arc::clone(&column.field)).collect();
+                let mapping = Arc::new(options.mapping.clone());
+                (Payload::Message { record, columns: columns.into(), mapping }, fields)
+            }
+            None => (Payload::Raw, vec![Arc::new(Field::new(RAW_COLUMN, DataType::BinaryView, true))]),
+        };
+        let metadata = options.metadata_columns.clone();
+        if matches!(payload, Payload::Raw) && metadata.contains(&MetadataColumn::Unknown) {
+            return Err(Error::Option {
+                name: "metadata_columns".to_string(),
+                reason: "'unknown' needs records of a message type; these are plain bytes".to_string(),
+            });
         }
+        Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata })
     }
 
-    /// Records as plain bytes: one BinaryView column `record`.
-    pub fn raw() -> Self {
-        let field = Field::new(RAW_COLUMN, DataType::BinaryView, true);
-        Self { schema: Arc::new(Schema::new(vec![field])), payload: Payload::Raw }
-    }
-
-    /// Records that are messages: a column per field, in declaration order.
-    ///
-    /// # Errors
-    /// [`Error::Schema`] if the message type makes more than 10 000 leaf columns.
-    pub fn message(record: RecordType) -> Result<Self> {
-        let columns = column_tree::columns(&record.descriptors, record.message)?;
-        let schema = schema::schema(&columns);
-        Ok(Self { schema, payload: Payload::Message { record, columns: columns.into() } })
-    }
-
-    /// The columns of the table. Every field is nullable, at every depth, but keys and entries of maps.
+    /// The columns of the table. Every field is nullable, at every depth, but keys and entries of maps, and
+    /// columns of the table that the option `nullability` makes NOT NULL.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -77,6 +76,14 @@ impl RecordDecoder {
         }
     }
 
+    /// Whether every record is a row, whatever is in it: rows can then be counted without decoding.
+    pub fn every_record_is_a_row(&self) -> bool {
+        match &self.payload {
+            Payload::Raw => true,
+            Payload::Message { mapping, .. } => !mapping.judges_whole_records(),
+        }
+    }
+
     /// Compiles the decoding of these columns.
     ///
     /// # Errors
@@ -84,169 +91,42 @@ impl RecordDecoder {
     pub fn scan(&self, projection: &Projection) -> Result<BatchDecoder> {
         let indices: Vec<usize> = projection.columns.iter().map(|column| column.index).collect();
         let schema = Arc::new(self.schema.project(&indices)?);
-        let state = match &self.payload {
-            Payload::Raw => State::Raw,
-            Payload::Message { record, columns } => {
-                let Compiled { plan, columns } = plan::compile(&record.descriptors, columns, projection)?;
-                let name = record.descriptors.message(record.message).full_name.clone();
-                State::Message(Box::new(MessageState { name, plan, columns, batches: 0 }))
+        let of_records = self.schema.fields().len() - self.metadata.len();
+        let mut wanted: Vec<ColumnProjection> = Vec::new();
+        let mut columns = Vec::new();
+        for column in &projection.columns {
+            columns.push(match column.index.checked_sub(of_records) {
+                Some(metadata) => OutputColumn::Metadata(self.metadata[metadata]),
+                None => {
+                    wanted.push(column.clone());
+                    OutputColumn::Payload(wanted.len() - 1)
+                }
+            });
+        }
+        let message = match &self.payload {
+            Payload::Raw => None,
+            Payload::Message { record, columns: tree, mapping } => {
+                let unknown = columns.contains(&OutputColumn::Metadata(MetadataColumn::Unknown));
+                let wanted = Wanted { projection: &Projection { columns: wanted }, unknown };
+                Some(Box::new(MessageDecoder::new(record, tree, mapping, &wanted)?))
             }
         };
-        Ok(BatchDecoder { schema, state })
+        Ok(BatchDecoder::new(schema, columns, message))
     }
 }
 
-/// Decodes the records of one scan, batch by batch. It keeps the sizes of the last batch's buffers for the
-/// next one.
-#[derive(Debug)]
-pub struct BatchDecoder {
-    schema: SchemaRef,
-    state: State,
-}
-
-#[derive(Debug)]
-enum State {
-    Raw,
-    Message(Box<MessageState>),
-}
-
-#[derive(Debug)]
-struct MessageState {
-    name: String,
-    plan: Plan,
-    columns: Columns,
-    batches: u64,
-}
-
-/// The arrays of a batch, and what was noticed on the way.
-struct Batch {
-    arrays: Vec<ArrayRef>,
-    tally: Tally,
-    mismatches: u64,
-    incomplete: Option<BooleanBuffer>,
-}
-
-impl BatchDecoder {
-    /// Decodes the records `rows` of `block` to the projected columns. Leaves that are not wanted are NULL;
-    /// without columns the batch has its number of rows only. Strings and bytes share the block's buffer.
-    ///
-    /// # Errors
-    /// [`Error::BadRecord`] for the first record that is no valid message (section 6 of the mapping) or has
-    /// a value that no column can hold; `file` names the file in it. Fields that are not wanted are not
-    /// looked into.
-    pub fn decode(
-        &mut self,
-        file: &str,
-        block: &RecordBlock,
-        rows: Range<usize>,
-        counters: &ScanCounters,
-    ) -> Result<RecordBatch> {
-        let rows = rows.start.min(block.len())..rows.end.min(block.len());
-        let arrays = match &mut self.state {
-            _ if self.schema.fields().is_empty() => Vec::new(),
-            State::Raw => raw(block, rows.clone(), self.schema.fields().len())?,
-            State::Message(state) => state.decode(file, block, rows.clone(), counters)?,
-        };
-        counters.records_decoded.add(rows.len() as u64);
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
-    }
-}
-
-/// Whole records as a column, as often as it is wanted.
-fn raw(block: &RecordBlock, rows: Range<usize>, columns: usize) -> Result<Vec<ArrayRef>> {
-    let places = block.places().get(rows).unwrap_or_default();
-    let views = places
-        .iter()
-        .map(|&(begin, end)| view(block.data(), begin as usize, end as usize))
-        .collect::<Vec<u128>>();
-    let array: ArrayRef = Arc::new(BinaryViewArray::try_new(views.into(), [block.data().clone()], None)?);
-    Ok(vec![array; columns])
-}
-
-impl MessageState {
-    fn decode(
-        &mut self,
-        file: &str,
-        block: &RecordBlock,
-        rows: Range<usize>,
-        counters: &ScanCounters,
-    ) -> Result<Vec<ArrayRef>> {
-        let batch = match self.attempt(block, rows.clone()) {
-            Ok(batch) => batch,
-            Err(fault) => {
-                let (row, fault) = self.first_fault(block, rows, fault);
-                let fault = fault.describe(&self.name);
-                return Err(Error::BadRecord {
-                    file: file.to_string(),
-                    position: block.position(row),
-                    fault,
-                });
-            }
-        };
-        if self.batches == 0 {
-            counters.fields_projected.add(self.plan.leaves);
+/// A schema of columns of the records and metadata columns.
+fn with_metadata(mut fields: Vec<FieldRef>, metadata: &[MetadataColumn]) -> Result<SchemaRef> {
+    for column in metadata {
+        let field = schema::metadata_column(*column);
+        if fields.iter().any(|known| known.name() == field.name()) {
+            return Err(Error::Schema(format!(
+                "the records have a field '{0}', so that there can be no metadata column '{0}' (option \
+                 'metadata_columns')",
+                field.name()
+            )));
         }
-        self.batches += 1;
-        counters.wire_type_mismatches.add(batch.mismatches);
-        counters.timestamps_truncated.add(batch.tally.truncated);
-        counters.invalid_utf8_replaced.add(batch.tally.mended);
-        counters.records_incomplete.add(batch.incomplete.map_or(0, |rows| rows.count_set_bits() as u64));
-        Ok(batch.arrays)
+        fields.push(Arc::new(field));
     }
-
-    /// Decodes the records. A fault may be found only when arrays are made, and then says nothing of the
-    /// record: [`Self::first_fault`] does.
-    fn attempt(&mut self, block: &RecordBlock, rows: Range<usize>) -> Decoded<Batch> {
-        let result = self.walk_and_finish(block, rows);
-        if result.is_err() {
-            self.columns.clear();
-        }
-        result
-    }
-
-    fn walk_and_finish(&mut self, block: &RecordBlock, rows: Range<usize>) -> Decoded<Batch> {
-        let count = rows.len();
-        let mut walk =
-            Walk { plan: &self.plan, columns: &mut self.columns, data: block.data(), mismatches: 0 };
-        for (row, &(begin, end)) in block.places().get(rows).unwrap_or_default().iter().enumerate() {
-            walk.record(row, begin, end)?;
-        }
-        let mismatches = walk.mismatches;
-        let mut finish = Finish {
-            plan: &self.plan,
-            columns: &mut self.columns,
-            data: block.data(),
-            tally: Tally::default(),
-            incomplete: None,
-        };
-        let columns = self.plan.columns.iter();
-        let made = columns.map(|&output| finish.array(output, count, None)).collect::<Decoded<Vec<_>>>()?;
-        let arrays = self.plan.order.iter().map(|&index| Arc::clone(&made[index])).collect();
-        let Finish { tally, incomplete, .. } = finish;
-        // Members of a oneof that were decoded for their siblings only are left behind.
-        self.columns.clear();
-        Ok(Batch { arrays, tally, mismatches, incomplete })
-    }
-
-    /// The first record of `rows` with a fault, found by halving; `fault` is one of them.
-    fn first_fault(
-        &mut self,
-        block: &RecordBlock,
-        rows: Range<usize>,
-        fault: Box<Fault>,
-    ) -> (usize, Box<Fault>) {
-        let (mut rows, mut fault) = (rows, fault);
-        while rows.len() > 1 {
-            let middle = rows.start + rows.len() / 2;
-            match self.attempt(block, rows.start..middle) {
-                Err(earlier) => (rows.end, fault) = (middle, earlier),
-                Ok(_) => match self.attempt(block, middle..rows.end) {
-                    Err(later) => (rows.start, fault) = (middle, later),
-                    Ok(_) => break,
-                },
-            }
-        }
-        (rows.start, fault)
-    }
+    Ok(Arc::new(Schema::new(fields)))
 }

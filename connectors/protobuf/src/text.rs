@@ -2,35 +2,42 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryArray, BinaryViewArray, ByteView, StringArray, StringViewArray};
+use arrow::array::{
+    ArrayRef, BinaryViewArray, ByteView, GenericBinaryArray, GenericStringArray, OffsetSizeTrait,
+    StringViewArray,
+};
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 
+use crate::column_tree::Utf8;
 use crate::fault::{FaultKind, Result};
+use crate::finish::Tally;
 
 /// Most bytes of a string that lie in its view.
 const INLINE: usize = 12;
 
-/// Strings from views into `data`. If not `strict`, what is no UTF-8 is replaced by U+FFFD, and `mended`
-/// counts the strings.
+/// Strings from views into `data`. If they are not strict, what is no UTF-8 is replaced by U+FFFD or NULL, and
+/// `tally` counts the strings.
 ///
 /// # Errors
-/// [`FaultKind::InvalidUtf8`] if `strict`.
+/// [`FaultKind::InvalidUtf8`] if they are strict.
 pub(crate) fn views_of_strings(
     views: Vec<u128>,
     data: &Buffer,
     nulls: Option<NullBuffer>,
-    strict: bool,
-    mended: &mut u64,
+    utf8: Utf8,
+    tally: &mut Tally,
 ) -> Result<ArrayRef> {
     let aligned = nulls.as_ref().is_none_or(|nulls| nulls.len() == views.len());
     if aligned && are_utf8(&views, data) {
         return Ok(Arc::new(utf8_views(views, data, nulls)));
     }
-    if strict {
+    if utf8 == Utf8::Strict {
         return Err(FaultKind::InvalidUtf8.into());
     }
     let bytes = BinaryViewArray::try_new(views.into(), [data.clone()], nulls)?;
-    let strings = bytes.iter().map(|bytes| Some(mend(bytes?, mended)));
+    let strings = bytes.iter().map(|bytes| mend(bytes?, utf8, tally));
     Ok(Arc::new(strings.collect::<StringViewArray>()))
 }
 
@@ -75,31 +82,53 @@ fn utf8_views(views: Vec<u128>, data: &Buffer, nulls: Option<NullBuffer>) -> Str
 /// Strings from offsets into `bytes`, checked or mended like those of [`views_of_strings`].
 ///
 /// # Errors
-/// [`FaultKind::InvalidUtf8`] if `strict`.
-pub(crate) fn strings(
-    offsets: OffsetBuffer<i32>,
+/// [`FaultKind::InvalidUtf8`] if they are strict.
+pub(crate) fn strings<O: OffsetSizeTrait>(
+    offsets: OffsetBuffer<O>,
     bytes: Vec<u8>,
     nulls: Option<NullBuffer>,
-    strict: bool,
-    mended: &mut u64,
+    utf8: Utf8,
+    tally: &mut Tally,
 ) -> Result<ArrayRef> {
     let bytes = Buffer::from_vec(bytes);
-    match StringArray::try_new(offsets.clone(), bytes.clone(), nulls.clone()) {
+    match GenericStringArray::try_new(offsets.clone(), bytes.clone(), nulls.clone()) {
         Ok(strings) => Ok(Arc::new(strings)),
-        Err(_) if strict => Err(FaultKind::InvalidUtf8.into()),
+        Err(_) if utf8 == Utf8::Strict => Err(FaultKind::InvalidUtf8.into()),
         Err(_) => {
-            let bytes = BinaryArray::try_new(offsets, bytes, nulls)?;
-            let strings = bytes.iter().map(|bytes| Some(mend(bytes?, mended)));
-            Ok(Arc::new(strings.collect::<StringArray>()))
+            let bytes = GenericBinaryArray::try_new(offsets, bytes, nulls)?;
+            let strings = bytes.iter().map(|bytes| mend(bytes?, utf8, tally));
+            Ok(Arc::new(strings.collect::<GenericStringArray<O>>()))
         }
     }
 }
 
-fn mend(bytes: &[u8], mended: &mut u64) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| {
-        *mended += 1;
-        String::from_utf8_lossy(bytes).into_owned()
+fn mend(bytes: &[u8], utf8: Utf8, tally: &mut Tally) -> Option<String> {
+    String::from_utf8(bytes.to_vec()).ok().or_else(|| {
+        if utf8 == Utf8::Null {
+            tally.nulled += 1;
+            return None;
+        }
+        tally.mended += 1;
+        Some(String::from_utf8_lossy(bytes).into_owned())
     })
+}
+
+/// Texts as an array of strings of type `data_type`.
+///
+/// # Errors
+/// [`FaultKind::TooLarge`] beyond what the type's offsets reach.
+pub(crate) fn texts<T: AsRef<str>>(
+    texts: impl Iterator<Item = Result<Option<T>>>,
+    data_type: &DataType,
+) -> Result<ArrayRef> {
+    let views = texts.collect::<Result<StringViewArray>>()?;
+    match data_type {
+        DataType::Utf8View => Ok(Arc::new(views)),
+        DataType::Utf8 if views.lengths().map(u64::from).sum::<u64>() > i32::MAX as u64 => {
+            Err(FaultKind::TooLarge.into())
+        }
+        other => Ok(cast(&views, other)?),
+    }
 }
 
 #[cfg(test)]

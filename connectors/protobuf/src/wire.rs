@@ -131,6 +131,17 @@ fn varint_by_bytes(rest: &[u8], at: &mut usize) -> Result<u64> {
     Err(if rest.len() < 10 { WireFault::Truncated } else { WireFault::LongVarint })
 }
 
+/// The bytes of a varint.
+pub(crate) fn to_varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
 /// A tag: field number and wire type. The field number may still be 0.
 #[inline(always)]
 pub(crate) fn tag(bytes: &[u8], at: &mut usize) -> Result<u32> {
@@ -250,6 +261,7 @@ mod tests {
         for value in (0..64).flat_map(|shift| [u64::MAX >> shift, 0x8123_4567_89ab_cdef >> shift]) {
             let mut bytes = Vec::new();
             prost::encoding::encode_varint(value, &mut bytes);
+            assert_eq!(to_varint(value), bytes);
             let padded = [bytes.as_slice(), &[0xff; 8]].concat();
             for bytes in [&bytes, &padded] {
                 let mut at = 0;

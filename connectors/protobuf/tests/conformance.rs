@@ -198,7 +198,7 @@ fn same_float(want: &Value, got: &Value, single: bool) -> bool {
 }
 
 /// Equality of JSON, where 1 and 1.0 are the same number.
-fn same_numbers(left: &Value, right: &Value) -> bool {
+pub fn same_numbers(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
         (Value::Array(left), Value::Array(right)) => {

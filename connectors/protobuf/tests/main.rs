@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod conformance;
+mod options;
 mod properties;
 mod support;
 mod values;

@@ -53,7 +53,7 @@ proptest! {
         unique.dedup_by_key(|column| column.index);
         let mut scan = decoder.scan(&Projection { columns: unique.clone() }).expect("a plan");
         let counters = ScanCounters::default();
-        let some = scan.decode("f", &block(&records), 0..records.len(), &counters).expect("valid");
+        let some = scan.decode("f", &block(&records), 0..records.len(), &counters).expect("valid").batch;
         for (at, column) in unique.iter().enumerate() {
             prop_assert_eq!(some.column(at).data_type(), all.column(column.index).data_type());
             for record in 0..records.len() {
@@ -73,7 +73,7 @@ proptest! {
         let block = block(&records);
         let counters = ScanCounters::default();
         for rows in [0..cut, cut..records.len(), 0..records.len()] {
-            let batch = scan.decode("f", &block, rows.clone(), &counters).expect("valid");
+            let batch = scan.decode("f", &block, rows.clone(), &counters).expect("valid").batch;
             for (at, record) in rows.enumerate() {
                 prop_assert_eq!(row(&batch, at), row(&all, record));
             }
@@ -101,7 +101,7 @@ proptest! {
         for (record, alone) in records.iter().zip(alone) {
             let again = scan.decode("f", &block(&[record]), 0..1, &counters);
             match (again, alone) {
-                (Ok(again), Ok(alone)) => prop_assert_eq!(row(&again, 0), row(&alone, 0)),
+                (Ok(again), Ok(alone)) => prop_assert_eq!(row(&again.batch, 0), row(&alone, 0)),
                 (again, alone) => prop_assert_eq!(again.is_ok(), alone.is_ok()),
             }
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, TimeUnit};
 use recordfusion_core::{ColumnProjection, Projection, ScanCounters, Selection};
+use recordfusion_protobuf::{ProtobufOptions, RecordDecoder};
 use serde_json::{Value, json};
 
 use crate::support::{block, decode, decode_counted, decoder, hex, open, row};
@@ -104,8 +105,10 @@ fn the_last_member_of_a_oneof_stays() {
         let all = decode(&decoder, &records).expect("valid");
         let one = Projection { columns: vec![ColumnProjection { index, selection: Selection::All }] };
         let mut scan = decoder.scan(&one).expect("a plan");
-        let batch =
-            scan.decode("f", &block(&records), 0..records.len(), &ScanCounters::default()).expect("valid");
+        let batch = scan
+            .decode("f", &block(&records), 0..records.len(), &ScanCounters::default())
+            .expect("valid")
+            .batch;
         assert_eq!(batch.column(0), all.column(index));
     }
 }
@@ -241,7 +244,7 @@ fn parts_that_are_not_wanted_are_null() {
     selection.add(&["c", "a"]);
     let columns = [2, 0, 1].map(|index| ColumnProjection { index, selection: selection.clone() });
     let mut scan = decoder.scan(&Projection { columns: columns.to_vec() }).expect("a plan");
-    let batch = scan.decode("f", &block(&[record]), 0..1, &ScanCounters::default()).expect("valid");
+    let batch = scan.decode("f", &block(&[record]), 0..1, &ScanCounters::default()).expect("valid").batch;
     let wanted = json!({"a": null, "b": null, "c": {"a": 6, "b": null, "c": null}});
     let absent = json!({"a": null, "b": null, "c": null});
     let expected = json!({"m": [{"key": "k", "value": wanted}], "s": wanted, "l": [wanted, absent]});
@@ -255,14 +258,16 @@ fn parts_that_are_not_wanted_are_null() {
 fn no_columns_give_rows_only() {
     let decoder = decoder("syntax = 'proto3'; message M { int32 a = 1; }");
     let mut scan = decoder.scan(&Projection::default()).expect("a plan");
-    let batch =
-        scan.decode("f", &block(&[[8, 1], [8, 2], [8, 3]]), 1..3, &ScanCounters::default()).expect("valid");
+    let batch = scan
+        .decode("f", &block(&[[8, 1], [8, 2], [8, 3]]), 1..3, &ScanCounters::default())
+        .expect("valid")
+        .batch;
     assert_eq!((batch.num_rows(), batch.num_columns()), (2, 0));
 }
 
 #[test]
 fn records_without_descriptors_are_bytes() {
-    let decoder = recordfusion_protobuf::RecordDecoder::raw();
+    let decoder = RecordDecoder::open(&[], &ProtobufOptions::default()).expect("a table");
     let batch = decode(&decoder, &["short", "a longer record than a view holds"]).expect("bytes");
     let texts: Vec<_> = batch.column(0).as_binary_view().iter().flatten().collect();
     assert_eq!(texts, [b"short".as_slice(), b"a longer record than a view holds"]);

@@ -118,7 +118,7 @@ impl Table for RiegeliTable {
     }
 
     fn scan(&self, request: ScanRequest) -> BatchStream {
-        if request.projection.columns.is_empty() {
+        if request.projection.columns.is_empty() && self.decoder.every_record_is_a_row() {
             return scan::row_counts(request);
         }
         match self.decoder.scan(&request.projection) {

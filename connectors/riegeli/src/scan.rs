@@ -9,7 +9,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
     BatchStream, BlockStream, Error, RecordBlock, RecordFile, Result, ScanCounters, ScanRequest,
 };
-use recordfusion_protobuf::BatchDecoder;
+use recordfusion_protobuf::{BatchDecoder, DecodedBatch};
 
 use crate::header::ChunkKind;
 use crate::read::index::data_part;
@@ -74,10 +74,10 @@ impl BatchScan {
         let end = block.len().min(begin + wanted);
         let counters = &self.request.counters;
         let decode = || self.decoder.decode(&file.name, &block, begin..end, counters);
-        let batch = counters.decode_time.time(decode)?;
-        self.left -= end - begin;
-        if end < block.len() {
-            self.current = Some((block, end));
+        let DecodedBatch { batch, consumed } = counters.decode_time.time(decode)?;
+        self.left -= batch.num_rows();
+        if begin + consumed < block.len() {
+            self.current = Some((block, begin + consumed));
         }
         Ok(Some(batch))
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use arrow::array::OffsetSizeTrait;
+
 use crate::fault::{FaultKind, Result};
 
 /// Byte strings by row; rows without one hold the empty string. Only the last row can change.
@@ -45,8 +47,8 @@ impl ByteStrings {
     /// Arrow offsets of the first `rows` rows, and the bytes; the column is empty afterwards.
     ///
     /// # Errors
-    /// [`FaultKind::TooLarge`] beyond what 32-bit offsets reach.
-    pub(crate) fn take(&mut self, rows: usize) -> Result<(Vec<i32>, Vec<u8>)> {
+    /// [`FaultKind::TooLarge`] beyond what the offsets reach.
+    pub(crate) fn take<O: OffsetSizeTrait>(&mut self, rows: usize) -> Result<(Vec<O>, Vec<u8>)> {
         let bytes = std::mem::take(&mut self.bytes);
         let offsets = offsets(&mut self.begins, rows, bytes.len())?;
         Ok((offsets, bytes))
@@ -60,10 +62,16 @@ impl ByteStrings {
 }
 
 /// Arrow offsets of `rows` rows that begin at `begins`, padded with `end`; `begins` is empty afterwards.
-pub(super) fn offsets(begins: &mut Vec<usize>, rows: usize, end: usize) -> Result<Vec<i32>> {
-    i32::try_from(end).map_err(|_| FaultKind::TooLarge)?;
+pub(super) fn offsets<O: OffsetSizeTrait>(
+    begins: &mut Vec<usize>,
+    rows: usize,
+    end: usize,
+) -> Result<Vec<O>> {
+    if end > O::MAX_OFFSET {
+        return Err(FaultKind::TooLarge.into());
+    }
     begins.resize(rows + 1, end);
-    let offsets = begins.iter().map(|&begin| begin as i32).collect();
+    let offsets = begins.iter().map(|&begin| O::usize_as(begin)).collect();
     begins.clear();
     Ok(offsets)
 }

@@ -16,8 +16,8 @@ mod literal;
 mod map_entry;
 pub(crate) mod merge;
 mod model;
-mod resolve;
-mod symbols;
+pub(crate) mod resolve;
+pub(crate) mod symbols;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -27,6 +27,7 @@ mod union;
 mod wire;
 
 pub use error::DescriptorError;
+pub(crate) use literal::json_name;
 pub use model::{
     Cardinality, Descriptors, Enum, EnumId, EnumValue, Field, Kind, Message, MessageId, Presence, Value,
 };

@@ -4,12 +4,15 @@ use std::collections::HashMap;
 
 use super::compile::{encoding, number_type};
 use super::{MessagePlan, Op, Place, Slot, push};
+use crate::column_tree::{Utf8, utf8_policy};
 use crate::descriptor::{Cardinality, Descriptors, Field, Kind, MessageId};
+use crate::options::{Extensions, Mapping};
 use crate::wire::{tag_of, wire_type};
 
 /// The message plans of a scan while it is compiled.
 pub(super) struct Messages<'a> {
     descriptors: &'a Descriptors,
+    mapping: &'a Mapping,
     plans: Vec<MessagePlan>,
     checked: HashMap<MessageId, u32>,
     unfinished: Vec<MessageId>,
@@ -17,8 +20,8 @@ pub(super) struct Messages<'a> {
 
 impl<'a> Messages<'a> {
     /// No plans yet.
-    pub(super) fn new(descriptors: &'a Descriptors) -> Self {
-        Self { descriptors, plans: Vec::new(), checked: HashMap::new(), unfinished: Vec::new() }
+    pub(super) fn new(descriptors: &'a Descriptors, mapping: &'a Mapping) -> Self {
+        Self { descriptors, mapping, plans: Vec::new(), checked: HashMap::new(), unfinished: Vec::new() }
     }
 
     /// The index of a new, empty plan.
@@ -45,10 +48,14 @@ impl<'a> Messages<'a> {
     /// All plans, by index.
     pub(super) fn finish(mut self) -> Vec<MessagePlan> {
         while let Some(id) = self.unfinished.pop() {
-            let fields = &self.descriptors.message(id).fields;
-            let named = fields.iter().map(|field| (field.number, field.name.as_str()));
-            let mut plan = MessagePlan::new(named);
-            fields.iter().for_each(|field| self.check_field(&mut plan, field));
+            let message = self.descriptors.message(id);
+            let extensions = match self.mapping.extensions {
+                Extensions::Columns => message.extensions.as_slice(),
+                Extensions::Omit => &[],
+            };
+            let fields = || message.fields.iter().chain(extensions);
+            let mut plan = MessagePlan::new(fields().map(|field| (field.number, field.name.as_str())));
+            fields().for_each(|field| self.check_field(&mut plan, field));
             let index = self.checked(id);
             *self.plan(index) = plan;
         }
@@ -57,7 +64,9 @@ impl<'a> Messages<'a> {
 
     fn check_field(&mut self, plan: &mut MessagePlan, field: &Field) {
         let (wire_type, op, detail) = match field.kind {
-            Kind::String if field.validate_utf8 => (wire_type::LENGTH_DELIMITED, Some(Op::CheckText), 0),
+            Kind::String if utf8_policy(self.mapping, field) == Utf8::Strict => {
+                (wire_type::LENGTH_DELIMITED, Some(Op::CheckText), 0)
+            }
             Kind::String | Kind::Bytes => (wire_type::LENGTH_DELIMITED, None, 0),
             Kind::Message(id) => (wire_type::LENGTH_DELIMITED, Some(Op::Message), self.checked(id)),
             Kind::Group(id) => (wire_type::START_GROUP, Some(Op::Message), self.checked(id)),

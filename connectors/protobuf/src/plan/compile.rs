@@ -3,25 +3,83 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use recordfusion_core::{Error, Projection, Result, Selection};
 
 use super::check::Messages;
-use super::{Compiled, Encoding, Mark, MessagePlan, Op, Output, Place, Plan, Slot, Source, push};
-use crate::column_tree::{Absence, Form, Node, Shape, Storage};
+use super::fill::Fill;
+use super::{
+    Compiled, Encoding, Mark, Member, MessagePlan, NO_MEMBER, Op, Output, Place, Plan, PlannedColumn, Slot,
+    Source, push,
+};
+use crate::column_tree::{Absence, Form, Node, Shape, Storage, Utf8};
 use crate::columns::{Bitmap, ByteStrings, Columns, Fixed, Items, LastMember};
 use crate::descriptor::{Descriptors, Kind};
 use crate::enum_names::EnumNames;
+use crate::options::{Mapping, Required};
 use crate::wire::{tag_of, wire_type};
+
+/// What a scan wants of its records.
+pub(crate) struct Wanted<'a> {
+    /// Columns of the message.
+    pub projection: &'a Projection,
+    /// The unknown fields.
+    pub unknown: bool,
+}
 
 /// The plan for these columns of the table.
 ///
 /// # Errors
 /// [`Error::Schema`] if the projection names a column that the table does not have.
-pub(crate) fn compile(descriptors: &Descriptors, tree: &[Node], projection: &Projection) -> Result<Compiled> {
+pub(crate) fn compile(
+    descriptors: &Descriptors,
+    mapping: &Mapping,
+    tree: &[Node],
+    wanted: &Wanted<'_>,
+) -> Result<Compiled> {
+    let selections = selections(wanted.projection, tree.len())?;
+    let judged = mapping.judges_whole_records();
+    let selection = |index: usize| if judged { Some(&Selection::All) } else { selections.get(&index) };
+    let decoded: Vec<usize> = (0..tree.len()).filter(|&index| selection(index).is_some()).collect();
+    let mut compiler = Compiler::new(descriptors, mapping);
+    let unknown = wanted.unknown.then(|| push(&mut compiler.columns.bytes, ByteStrings::default()));
+    let nodes: Vec<(&Node, Option<&Selection>)> = tree
+        .iter()
+        .enumerate()
+        .map(|(index, node)| match selection(index) {
+            // Numbers that a closed enum does not have are unknown fields.
+            None if wanted.unknown && is_closed(&node.form) => (node, Some(&NOTHING)),
+            selection => (node, selection),
+        })
+        .collect();
+    let (_, outputs) = compiler.message(&nodes);
+    let column =
+        |&index: &usize| PlannedColumn { output: outputs[index], wanted: selections.contains_key(&index) };
+    let place = |index: usize| decoded.partition_point(|&decoded| decoded < index);
+    let Compiler { messages, marks, outputs: all, closed_enums, leaves, columns: buffers, .. } = compiler;
+    let plan = Plan {
+        messages: messages.finish(),
+        marks,
+        columns: decoded.iter().map(column).collect(),
+        order: wanted.projection.columns.iter().map(|column| place(column.index)).collect(),
+        outputs: all,
+        unknown,
+        strict_required: mapping.required == Required::Strict,
+        closed_enums,
+        leaves,
+    };
+    Ok(Compiled { plan, columns: buffers })
+}
+
+/// A selection of presence alone.
+static NOTHING: Selection = Selection::Fields(BTreeMap::new());
+
+/// What is wanted of each column, by its index.
+fn selections(projection: &Projection, columns: usize) -> Result<BTreeMap<usize, Selection>> {
     let mut wanted: BTreeMap<usize, Selection> = BTreeMap::new();
     for column in &projection.columns {
-        if column.index >= tree.len() {
-            let reason = format!("column {} is wanted of a table of {}", column.index, tree.len());
+        if column.index >= columns {
+            let reason = format!("column {} is wanted of a table of {columns}", column.index);
             return Err(Error::Schema(reason));
         }
         let selection = wanted.entry(column.index).or_insert_with(|| column.selection.clone());
@@ -29,16 +87,15 @@ pub(crate) fn compile(descriptors: &Descriptors, tree: &[Node], projection: &Pro
             *selection = Selection::All;
         }
     }
-    let mut compiler = Compiler::new(descriptors);
-    let nodes: Vec<(&Node, Option<&Selection>)> =
-        tree.iter().enumerate().map(|(index, node)| (node, wanted.get(&index))).collect();
-    let (_, outputs) = compiler.message(&nodes);
-    let columns: Vec<u32> = wanted.keys().map(|&index| outputs[index]).collect();
-    let place = |index: usize| wanted.range(..index).count();
-    let order = projection.columns.iter().map(|column| place(column.index)).collect();
-    let Compiler { messages, marks, outputs, closed_enums, leaves, columns: buffers } = compiler;
-    let plan = Plan { messages: messages.finish(), marks, outputs, columns, order, closed_enums, leaves };
-    Ok(Compiled { plan, columns: buffers })
+    Ok(wanted)
+}
+
+fn is_closed(form: &Form) -> bool {
+    match form {
+        Form::Enum { closed, .. } => *closed,
+        Form::List(item) => is_closed(&item.form),
+        _ => false,
+    }
 }
 
 struct Compiler<'a> {
@@ -50,10 +107,20 @@ struct Compiler<'a> {
     columns: Columns,
 }
 
+/// The oneofs of a message that a scan keeps track of, by their index in the message.
+type Oneofs = HashMap<usize, Oneof>;
+
+/// A oneof, and the column that tells its member.
+#[derive(Clone, Copy)]
+struct Oneof {
+    index: u32,
+    case: Option<u32>,
+}
+
 impl<'a> Compiler<'a> {
-    fn new(descriptors: &'a Descriptors) -> Self {
+    fn new(descriptors: &'a Descriptors, mapping: &'a Mapping) -> Self {
         Self {
-            messages: Messages::new(descriptors),
+            messages: Messages::new(descriptors, mapping),
             marks: Vec::new(),
             outputs: Vec::new(),
             closed_enums: Vec::new(),
@@ -65,21 +132,25 @@ impl<'a> Compiler<'a> {
     /// The plan of a message, and the outputs of its fields: all NULL for those that are not wanted.
     fn message(&mut self, fields: &[(&Node, Option<&Selection>)]) -> (u32, Vec<u32>) {
         let index = self.messages.reserve();
-        let mut message = MessagePlan::new(fields.iter().map(|(node, _)| (node.number, node.name.as_str())));
-        let mut oneofs = HashMap::new();
-        for oneof in fields.iter().filter(|(_, wanted)| wanted.is_some()).filter_map(|(node, _)| node.oneof) {
-            oneofs.entry(oneof).or_insert_with(|| push(&mut self.columns.oneofs, LastMember::default()));
-        }
+        let named = fields.iter().filter(|(node, _)| !matches!(node.form, Form::Case { .. }));
+        let mut message = MessagePlan::new(named.map(|(node, _)| (node.number, node.name.as_str())));
+        let oneofs = self.oneofs(fields);
         let mut outputs = Vec::new();
         for &(node, wanted) in fields {
-            let oneof = node.oneof.and_then(|oneof| oneofs.get(&oneof)).copied();
-            outputs.push(match wanted {
-                Some(selection) => self.field(&mut message, node, selection, oneof),
-                None => {
-                    if oneof.is_some() {
+            let oneof = node.oneof.and_then(|oneof| oneofs.get(&oneof));
+            outputs.push(match (&node.form, wanted) {
+                (Form::Case { names, .. }, Some(_)) => self.case(node, names, oneof),
+                (Form::Case { .. }, None) => self.output(node, None),
+                (_, Some(selection)) => {
+                    let member = oneof.map(|oneof| (*oneof, index_in_case(fields, node)));
+                    self.field(&mut message, node, selection, member)
+                }
+                (_, None) => {
+                    if let Some(oneof) = oneof {
                         // It takes back its siblings all the same.
                         let leaves = self.leaves;
-                        self.field(&mut message, node, &Selection::none(), oneof);
+                        let member = Some((*oneof, index_in_case(fields, node)));
+                        self.field(&mut message, node, &NOTHING, member);
                         self.leaves = leaves;
                     } else {
                         tags(node).into_iter().for_each(|tag| message.set_unwanted(tag));
@@ -92,11 +163,43 @@ impl<'a> Compiler<'a> {
         (index, outputs)
     }
 
+    /// The oneofs of which something is wanted.
+    fn oneofs(&mut self, fields: &[(&Node, Option<&Selection>)]) -> Oneofs {
+        let mut oneofs = Oneofs::new();
+        for (node, _) in fields.iter().filter(|(_, wanted)| wanted.is_some()) {
+            let Some(number) = node.oneof else { continue };
+            let columns = &mut self.columns;
+            let oneof = oneofs.entry(number).or_insert_with(|| Oneof {
+                index: push(&mut columns.oneofs, LastMember::default()),
+                case: None,
+            });
+            if let Form::Case { .. } = node.form {
+                oneof.case = Some(push(&mut columns.words, Fixed::new(NO_MEMBER)));
+            }
+        }
+        oneofs
+    }
+
+    fn case(&mut self, node: &Node, names: &ArrayRef, oneof: Option<&Oneof>) -> u32 {
+        let output = self.output(node, None);
+        if let Some(column) = oneof.and_then(|oneof| oneof.case) {
+            self.leaves += 1;
+            self.outputs[output as usize].source = Source::Case { column, names: Arc::clone(names) };
+        }
+        output
+    }
+
     /// A new output that has no source yet.
     fn output(&mut self, node: &Node, validity: Option<u32>) -> u32 {
-        let required = node.absence == Absence::Incomplete && validity.is_some();
-        let field = Arc::clone(&node.field);
-        push(&mut self.outputs, Output { field, validity, required, source: Source::Absent })
+        let output = Output {
+            field: Arc::clone(&node.field),
+            validity,
+            required: node.absence == Absence::Incomplete && validity.is_some(),
+            hidden: node.absence == Absence::Hidden,
+            fill: None,
+            source: Source::Absent,
+        };
+        push(&mut self.outputs, output)
     }
 
     fn field(
@@ -104,27 +207,48 @@ impl<'a> Compiler<'a> {
         message: &mut MessagePlan,
         node: &Node,
         wanted: &Selection,
-        oneof: Option<u32>,
+        member: Option<(Oneof, u32)>,
     ) -> u32 {
-        let nullable = node.absence != Absence::Default;
-        let validity = nullable.then(|| push(&mut self.columns.validity, Bitmap::default()));
-        let output = self.output(node, validity);
+        let fill = match &node.absence {
+            Absence::Filled(value) => Fill::new(value, node),
+            _ => Fill::None,
+        };
+        let nullable = !matches!(node.absence, Absence::Default | Absence::Hidden);
+        let marked = if matches!(fill, Fill::Number(_)) { member.is_some() } else { nullable };
+        let validity = marked.then(|| push(&mut self.columns.validity, Bitmap::default()));
+        let output = self.output(node, validity.filter(|_| !matches!(fill, Fill::Number(_))));
         let place = validity.map_or(Place::Row, |validity| {
-            let member = oneof.map(|oneof| (oneof, output));
+            let member = member.map(|(oneof, ordinal)| Member {
+                oneof: oneof.index,
+                output,
+                case: oneof.case.map(|column| (column, ordinal)),
+            });
             Place::Marked(push(&mut self.marks, Mark { validity, member }))
         });
-        let source = self.value(message, node, wanted, place);
-        self.outputs[output as usize].source = source;
+        let number = if let Fill::Number(bits) = fill { Some(bits) } else { None };
+        let source = self.value(message, node, wanted, place, number);
+        let made = &mut self.outputs[output as usize];
+        made.source = source;
+        if let Fill::Array(array) = fill {
+            made.fill = Some(array);
+        }
         output
     }
 
     /// Makes the slots and the buffers of a value.
-    fn value(&mut self, message: &mut MessagePlan, node: &Node, wanted: &Selection, place: Place) -> Source {
+    fn value(
+        &mut self,
+        message: &mut MessagePlan,
+        node: &Node,
+        wanted: &Selection,
+        place: Place,
+        fill: Option<u64>,
+    ) -> Source {
         match &node.form {
             Form::List(item) => {
                 let items = push(&mut self.columns.items, Items::default());
                 let output = self.output(item, None);
-                let source = self.value(message, item, wanted, Place::Item(items));
+                let source = self.value(message, item, wanted, Place::Item(items), None);
                 self.outputs[output as usize].source = source;
                 return Source::List { items, item: output };
             }
@@ -141,52 +265,58 @@ impl<'a> Compiler<'a> {
             }
             _ => self.leaves += 1,
         }
-        let (op, column, detail, source) = self.leaf(&node.form, matches!(place, Place::Item(_)));
+        let (op, column, detail, source) = self.leaf(&node.form, matches!(place, Place::Item(_)), fill);
         slots(message, node, Slot { op, place, column, detail });
         source
     }
 
-    /// The op, the buffer, the op's detail and the source of a leaf.
-    fn leaf(&mut self, form: &Form, repeated: bool) -> (Op, u32, u32, Source) {
+    /// The op, the buffer, the op's detail and the source of a leaf. `fill`: the bits of rows without a value.
+    fn leaf(&mut self, form: &Form, repeated: bool, fill: Option<u64>) -> (Op, u32, u32, Source) {
         let columns = &mut self.columns;
         match form {
             Form::Number(kind) => {
                 let encoding = encoding(*kind);
-                let (column, source) = number(columns, *kind, encoding);
+                let (column, source) = number(columns, *kind, encoding, fill.unwrap_or(0));
                 (encoding.into(), column, 0, source)
             }
-            Form::Enum { names, closed } => {
-                let column = push(&mut columns.words, Fixed::new(names.first() as u32));
-                let source = Source::Enum { column, names: Arc::clone(names) };
+            Form::Enum { names, closed, shown } => {
+                let first = fill.map_or(names.first() as u32, |bits| bits as u32);
+                let column = push(&mut columns.words, Fixed::new(first));
+                let source = Source::Enum { column, names: Arc::clone(names), shown: *shown };
                 if !closed {
                     return (Op::Varint32, column, 0, source);
                 }
                 let detail = push(&mut self.closed_enums, Arc::clone(names));
                 (Op::ClosedEnum, column, detail, source)
             }
-            Form::Text { strict, storage: Storage::Shared } => {
+            Form::Text { utf8, storage: Storage::Shared } => {
                 let column = push(&mut columns.views, Fixed::new(0));
                 // Items are never replaced.
-                let op = if *strict && !repeated { Op::StrictText } else { Op::View };
-                (op, column, 0, Source::Texts { column, strict: *strict })
+                let op = if *utf8 == Utf8::Strict && !repeated { Op::StrictText } else { Op::View };
+                (op, column, 0, Source::Texts { column, utf8: *utf8 })
             }
             Form::Bytes(Storage::Shared) => {
                 let column = push(&mut columns.views, Fixed::new(0));
                 (Op::View, column, 0, Source::Views(column))
             }
-            Form::Text { strict, .. } => {
-                let (column, strict) = (push(&mut columns.bytes, ByteStrings::default()), *strict);
-                (Op::Owned { strict }, column, 0, Source::Bytes { column, strict })
+            Form::Text { utf8, .. } => {
+                let (column, utf8) = (push(&mut columns.bytes, ByteStrings::default()), *utf8);
+                (Op::Owned { strict: utf8 == Utf8::Strict }, column, 0, Source::Bytes { column, utf8 })
             }
             Form::Serialized { id, json, .. } => {
                 let column = push(&mut columns.bytes, ByteStrings::default());
                 let source = json.map(|kind| Source::Json { column, kind });
                 let detail = self.messages.checked(*id);
-                (Op::Serialized, column, detail, source.unwrap_or(Source::Bytes { column, strict: false }))
+                (
+                    Op::Serialized,
+                    column,
+                    detail,
+                    source.unwrap_or(Source::Bytes { column, utf8: Utf8::Replace }),
+                )
             }
             _ => {
                 let column = push(&mut columns.bytes, ByteStrings::default());
-                (Op::Owned { strict: false }, column, 0, Source::Bytes { column, strict: false })
+                (Op::Owned { strict: false }, column, 0, Source::Bytes { column, utf8: Utf8::Replace })
             }
         }
     }
@@ -194,7 +324,7 @@ impl<'a> Compiler<'a> {
     fn submessage(&mut self, shape: Shape, fields: &[Node], wanted: &Selection) -> (u32, Source) {
         let leaves = self.leaves;
         let part = |node: &'_ Node| match shape {
-            Shape::Struct => wanted.field(&node.name),
+            Shape::Struct => wanted.field(node.field.name()),
             _ => Some(&Selection::All),
         };
         let nodes: Vec<_> = fields.iter().map(|node| (node, part(node))).collect();
@@ -214,7 +344,9 @@ impl<'a> Compiler<'a> {
     ) -> (u32, Source) {
         let (entry, outputs) = self.message(&parts.map(|part| (part, Some(wanted))));
         let [key, value] = outputs[..] else { return (entry, Source::Absent) };
-        if let (true, Source::Enum { column, names }) = (known_values, &self.outputs[value as usize].source) {
+        if let (true, Source::Enum { column, names, .. }) =
+            (known_values, &self.outputs[value as usize].source)
+        {
             let closed = push(&mut self.closed_enums, Arc::clone(names));
             self.messages.plan(entry).closed_value = Some((*column, closed));
         }
@@ -222,18 +354,30 @@ impl<'a> Compiler<'a> {
     }
 }
 
-fn number(columns: &mut Columns, kind: Kind, encoding: Encoding) -> (u32, Source) {
+/// The index of a oneof's member in the column that tells it.
+fn index_in_case(fields: &[(&Node, Option<&Selection>)], member: &Node) -> u32 {
+    let index = fields.iter().find_map(|(node, _)| match &node.form {
+        Form::Case { members, .. } if node.oneof == member.oneof => {
+            members.iter().position(|&number| number == member.number)
+        }
+        _ => None,
+    });
+    index.map_or(NO_MEMBER, |index| index as u32)
+}
+
+/// The buffer of a number and its source. `fill`: the bits of rows without a value.
+fn number(columns: &mut Columns, kind: Kind, encoding: Encoding, fill: u64) -> (u32, Source) {
     match encoding {
         Encoding::Bool => {
             let column = push(&mut columns.bits, Bitmap::default());
             (column, Source::Bits(column))
         }
         Encoding::Varint64 | Encoding::Zigzag64 | Encoding::Fixed64 => {
-            let column = push(&mut columns.longs, Fixed::new(0));
+            let column = push(&mut columns.longs, Fixed::new(fill));
             (column, Source::Longs(column))
         }
         _ => {
-            let column = push(&mut columns.words, Fixed::new(0));
+            let column = push(&mut columns.words, Fixed::new(fill as u32));
             let signed = !matches!(kind, Kind::Uint32 | Kind::Fixed32);
             (column, Source::Words { column, signed })
         }

@@ -8,18 +8,21 @@
 
 mod check;
 mod compile;
+mod fill;
 mod tags;
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::FieldRef;
 
-pub(crate) use compile::compile;
+pub(crate) use compile::{Wanted, compile};
 use tags::TagTable;
 
-use crate::column_tree::Shape;
+use crate::column_tree::{Shape, Utf8};
 use crate::columns::Columns;
 use crate::enum_names::EnumNames;
+use crate::options::EnumForm;
 use crate::well_known::JsonKind;
 
 /// A compiled scan.
@@ -31,14 +34,27 @@ pub(crate) struct Plan {
     pub marks: Vec<Mark>,
     /// All outputs; they refer to each other by index.
     pub outputs: Vec<Output>,
-    /// The outputs of the projected columns, each once.
-    pub columns: Vec<u32>,
+    /// The columns that are decoded, each once.
+    pub columns: Vec<PlannedColumn>,
     /// The projection's order, as indices into `columns`.
     pub order: Vec<usize>,
+    /// The buffer of unknown fields of the records, if they are wanted.
+    pub unknown: Option<u32>,
+    /// Whether a record without a required field is bad.
+    pub strict_required: bool,
     /// The enums whose numbers are checked while decoding.
     pub closed_enums: Vec<Arc<EnumNames>>,
     /// How many leaf columns are decoded.
     pub leaves: u64,
+}
+
+/// A column of the table that is decoded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlannedColumn {
+    /// How its array is made.
+    pub output: u32,
+    /// Whether the projection has it: others are decoded to judge the records as a whole.
+    pub wanted: bool,
 }
 
 /// How the fields of a message are decoded.
@@ -216,8 +232,19 @@ pub(crate) enum Place {
 pub(crate) struct Mark {
     /// The bitmap of the rows that are there.
     pub validity: u32,
-    /// The oneof and the output that is its member: the other members are taken back.
-    pub member: Option<(u32, u32)>,
+    /// The member of a oneof that the value is: the other members are taken back.
+    pub member: Option<Member>,
+}
+
+/// A member of a oneof.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    /// The oneof.
+    pub oneof: u32,
+    /// The member's output.
+    pub output: u32,
+    /// The column that tells which member is set, and the member's index there.
+    pub case: Option<(u32, u32)>,
 }
 
 /// How an array is made.
@@ -229,6 +256,10 @@ pub(crate) struct Output {
     pub validity: Option<u32>,
     /// Whether a record with a row that is not there is incomplete.
     pub required: bool,
+    /// Whether the default of the type is NULL.
+    pub hidden: bool,
+    /// The value, as an array of one row, of rows that are not there.
+    pub fill: Option<ArrayRef>,
     /// From what the array is made.
     pub source: Source,
 }
@@ -246,12 +277,14 @@ pub(crate) enum Source {
     Bits(u32),
     /// Views of bytes.
     Views(u32),
-    /// Views of strings. `strict`: invalid UTF-8 is a fault.
-    Texts { column: u32, strict: bool },
-    /// Strings or bytes in their own buffer, with `strict` for strings.
-    Bytes { column: u32, strict: bool },
+    /// Views of strings.
+    Texts { column: u32, utf8: Utf8 },
+    /// Strings or bytes in their own buffer; `utf8` is for strings.
+    Bytes { column: u32, utf8: Utf8 },
     /// Numbers of an enum.
-    Enum { column: u32, names: Arc<EnumNames> },
+    Enum { column: u32, names: Arc<EnumNames>, shown: EnumForm },
+    /// The index of a oneof's member, or [`NO_MEMBER`].
+    Case { column: u32, names: ArrayRef },
     /// Serialized messages that show as JSON.
     Json { column: u32, kind: JsonKind },
     /// A message.
@@ -261,6 +294,9 @@ pub(crate) enum Source {
     /// A map, its keys and its values.
     Map { items: u32, key: u32, value: u32 },
 }
+
+/// What [`Source::Case`] holds for rows in which no member is set.
+pub(crate) const NO_MEMBER: u32 = u32::MAX;
 
 /// A plan and the empty buffers it writes to.
 pub(crate) struct Compiled {

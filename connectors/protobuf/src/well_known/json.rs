@@ -1,4 +1,4 @@
-//! `Struct`, `Value` and `ListValue` as JSON text.
+//! Messages as JSON text, above all `Struct`, `Value` and `ListValue`.
 //!
 //! The bytes were checked when they were gathered: their nesting is bounded. Several occurrences of a field
 //! lie one after the other, which is their merge.
@@ -6,24 +6,32 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::descriptor::{Descriptors, MessageId};
 use crate::fault::{FaultKind, Result};
+use crate::proto_json::message_json;
 use crate::wire::{self, wire_type};
 
-/// Which of the three message types.
+/// What kind of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonKind {
+    /// `Struct`.
     Struct,
+    /// `Value`.
     Value,
+    /// `ListValue`.
     List,
+    /// A message of this type.
+    Message(MessageId),
 }
 
-/// The JSON text of a serialized message. Keys stand in wire order, and a later entry replaces the value of
+/// The JSON text of a serialized message; of a `Struct`, `Value` or `ListValue` as follows. Keys stand in wire order, and a later entry replaces the value of
 /// an earlier one in its place. A `Value` without a kind is `null`.
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a number that JSON cannot say.
-pub(crate) fn json_text(kind: JsonKind, bytes: &[u8]) -> Result<String> {
+pub(crate) fn json_text(descriptors: &Descriptors, kind: JsonKind, bytes: &[u8]) -> Result<String> {
     let mut value = match kind {
+        JsonKind::Message(id) => return message_json(descriptors, id, bytes),
         JsonKind::Struct => Json::Object(Vec::new()),
         JsonKind::Value => Json::Null,
         JsonKind::List => Json::List(Vec::new()),
@@ -168,7 +176,11 @@ fn write_object(entries: &[(Cow<'_, str>, Json<'_>)], text: &mut String) -> Resu
     Ok(())
 }
 
-fn write_number(number: f64, text: &mut String) -> Result<()> {
+/// Writes a number in its shortest digits.
+///
+/// # Errors
+/// [`FaultKind::BadValue`] for a number that JSON cannot say.
+pub(crate) fn write_number(number: f64, text: &mut String) -> Result<()> {
     if !number.is_finite() {
         return Err(FaultKind::BadValue(format!("JSON has no number {number}")).into());
     }
@@ -181,7 +193,8 @@ fn write_number(number: f64, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-fn write_string(string: &str, text: &mut String) {
+/// Writes a string in quotes, with the escapes that JSON asks for.
+pub(crate) fn write_string(string: &str, text: &mut String) {
     text.push('"');
     for character in string.chars() {
         match character {

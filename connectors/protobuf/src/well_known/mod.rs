@@ -3,8 +3,8 @@
 mod json;
 mod time;
 
-pub(crate) use json::{JsonKind, json_text};
-pub(crate) use time::{dates, durations, times_of_day, timestamps};
+pub(crate) use json::{JsonKind, json_text, write_number, write_string};
+pub(crate) use time::{dates, instants, times_of_day};
 
 use crate::descriptor::{Cardinality, Descriptors, Kind, MessageId};
 

@@ -3,73 +3,74 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, AsArray, Date32Array, DurationMicrosecondArray, Time64MicrosecondArray,
-    TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, Date32Array, Int64Array, Time64MicrosecondArray, make_array, new_null_array,
 };
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::{Int32Type, Int64Type};
+use arrow::datatypes::{DataType, Int32Type, Int64Type, TimeUnit};
 
 use crate::fault::{FaultKind, Result};
+use crate::finish::Tally;
 
 const NANOS_PER_SECOND: i32 = 1_000_000_000;
 
-/// `Timestamp` columns from `seconds` and `nanos`, floored to microseconds. `truncated` counts the values
-/// that lost digits.
+/// `Timestamp` and `Duration` columns from `seconds` and `nanos`, floored to the unit of `data_type`; Int64 is
+/// microseconds. The tally counts the values that lost digits.
 ///
 /// # Errors
-/// [`FaultKind::BadValue`] for a time beyond what 64 bits of microseconds reach.
-pub(crate) fn timestamps(
+/// [`FaultKind::BadValue`] for a time beyond what 64 bits of the unit reach.
+pub(crate) fn instants(
     parts: &[ArrayRef],
-    nulls: Option<NullBuffer>,
-    truncated: &mut u64,
+    data_type: &DataType,
+    nulls: Option<&NullBuffer>,
+    tally: &mut Tally,
 ) -> Result<ArrayRef> {
-    let values = micros(parts, "timestamp", truncated)?;
-    Ok(Arc::new(TimestampMicrosecondArray::try_new(values.into(), nulls)?.with_timezone("UTC")))
-}
-
-/// `Duration` columns from `seconds` and `nanos`, floored to microseconds. `truncated` counts the values
-/// that lost digits.
-///
-/// # Errors
-/// [`FaultKind::BadValue`] for a duration beyond what 64 bits of microseconds reach.
-pub(crate) fn durations(
-    parts: &[ArrayRef],
-    nulls: Option<NullBuffer>,
-    truncated: &mut u64,
-) -> Result<ArrayRef> {
-    let values = micros(parts, "duration", truncated)?;
-    Ok(Arc::new(DurationMicrosecondArray::try_new(values.into(), nulls)?))
-}
-
-fn micros(parts: &[ArrayRef], what: &str, truncated: &mut u64) -> Result<Vec<i64>> {
-    let [seconds, nanos] = parts else { return Ok(Vec::new()) };
+    let [seconds, nanos] = parts else { return Ok(new_null_array(data_type, 0)) };
     let seconds = seconds.as_primitive::<Int64Type>().values();
     let nanos = nanos.as_primitive::<Int32Type>().values();
-    let micros = |(&seconds, &nanos): (&i64, &i32)| {
-        *truncated += u64::from(nanos.rem_euclid(1000) != 0);
-        let sum = i128::from(seconds) * 1_000_000 + i128::from(nanos.div_euclid(1000));
-        i64::try_from(sum).map_err(|_| {
-            let reason = format!("a {what} of {seconds} s and {nanos} ns exceeds 64 bits of microseconds");
-            FaultKind::BadValue(reason).into()
-        })
+    let (what, unit) = match data_type {
+        DataType::Timestamp(unit, _) => ("timestamp", *unit),
+        DataType::Duration(unit) => ("duration", *unit),
+        _ => ("duration", TimeUnit::Microsecond),
     };
-    seconds.iter().zip(nanos).map(micros).collect()
+    let (per_second, name) = match unit {
+        TimeUnit::Second => (1, "seconds"),
+        TimeUnit::Millisecond => (1_000, "milliseconds"),
+        TimeUnit::Microsecond => (1_000_000, "microseconds"),
+        TimeUnit::Nanosecond => (NANOS_PER_SECOND, "nanoseconds"),
+    };
+    let nanos_each = NANOS_PER_SECOND / per_second;
+    let ticks = |row: usize| {
+        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return Ok(None);
+        }
+        let (seconds, nanos) = (seconds[row], nanos[row]);
+        let sum = i128::from(seconds) * i128::from(per_second) + i128::from(nanos.div_euclid(nanos_each));
+        let sum = tally.value(i64::try_from(sum).map_err(|_| {
+            let reason = format!("a {what} of {seconds} s and {nanos} ns exceeds 64 bits of {name}");
+            FaultKind::BadValue(reason).into()
+        }))?;
+        tally.truncated += u64::from(sum.is_some() && nanos.rem_euclid(nanos_each) != 0);
+        Ok(sum)
+    };
+    let ticks = (0..seconds.len()).map(ticks).collect::<Result<Int64Array>>()?;
+    // Ticks of any unit have the layout of Int64.
+    Ok(make_array(ticks.into_data().into_builder().data_type(data_type.clone()).build()?))
 }
 
 /// `google.type.Date` columns. A partial date (a part is 0) is NULL.
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a day that no calendar has.
-pub(crate) fn dates(parts: &[ArrayRef], nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
+pub(crate) fn dates(parts: &[ArrayRef], nulls: Option<&NullBuffer>, tally: &mut Tally) -> Result<ArrayRef> {
     let [year, month, day] = parts else { return Ok(Arc::new(Date32Array::new_null(0))) };
     let [year, month, day] = [year, month, day].map(|part| part.as_primitive::<Int32Type>().values());
     let date = |row: usize| match (year[row], month[row], day[row]) {
         _ if nulls.is_some_and(|nulls| nulls.is_null(row)) => Ok(None),
         (0, ..) | (_, 0, _) | (.., 0) => Ok(None),
-        (year, month, day) => match days_since_1970(year, month, day) {
-            Some(days) => Ok(Some(days)),
-            None => Err(FaultKind::BadValue(format!("{year}-{month}-{day} is not a date")).into()),
-        },
+        (year, month, day) => tally.value(
+            days_since_1970(year, month, day)
+                .ok_or_else(|| FaultKind::BadValue(format!("{year}-{month}-{day} is not a date")).into()),
+        ),
     };
     Ok(Arc::new((0..year.len()).map(date).collect::<Result<Date32Array>>()?))
 }
@@ -89,14 +90,14 @@ fn days_since_1970(year: i32, month: i32, day: i32) -> Option<i32> {
     Some(days_before_year + before.iter().sum::<i32>() + day - 1 - 719_162)
 }
 
-/// `google.type.TimeOfDay` columns, floored to microseconds. `truncated` counts the values that lost digits.
+/// `google.type.TimeOfDay` columns, floored to microseconds. The tally counts the values that lost digits.
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a time that is not of one day.
 pub(crate) fn times_of_day(
     parts: &[ArrayRef],
-    nulls: Option<NullBuffer>,
-    truncated: &mut u64,
+    nulls: Option<&NullBuffer>,
+    tally: &mut Tally,
 ) -> Result<ArrayRef> {
     let [hours, minutes, seconds, nanos] = parts else {
         return Ok(Arc::new(Time64MicrosecondArray::new_null(0)));
@@ -104,17 +105,23 @@ pub(crate) fn times_of_day(
     let [hours, minutes, seconds, nanos] =
         [hours, minutes, seconds, nanos].map(|part| part.as_primitive::<Int32Type>().values());
     let time = |row: usize| {
-        let (hour, minute, second, nano) = (hours[row], minutes[row], seconds[row], nanos[row]);
-        let limits = [(hour, 24), (minute, 60), (second, 60), (nano, NANOS_PER_SECOND)];
-        if limits.iter().any(|&(part, limit)| !(0..limit).contains(&part)) {
-            let reason = format!("{hour}:{minute}:{second} and {nano} ns is not a time of day");
-            return Err(FaultKind::BadValue(reason).into());
+        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return Ok(None);
         }
-        *truncated += u64::from(nano % 1000 != 0);
-        Ok(i64::from(hour * 3600 + minute * 60 + second) * 1_000_000 + i64::from(nano / 1000))
+        let time = tally.value(micros_of_day(hours[row], minutes[row], seconds[row], nanos[row]))?;
+        tally.truncated += u64::from(time.is_some() && nanos[row] % 1000 != 0);
+        Ok(time)
     };
-    let values = (0..hours.len()).map(time).collect::<Result<Vec<i64>>>()?;
-    Ok(Arc::new(Time64MicrosecondArray::try_new(values.into(), nulls)?))
+    Ok(Arc::new((0..hours.len()).map(time).collect::<Result<Time64MicrosecondArray>>()?))
+}
+
+fn micros_of_day(hour: i32, minute: i32, second: i32, nano: i32) -> Result<i64> {
+    let limits = [(hour, 24), (minute, 60), (second, 60), (nano, NANOS_PER_SECOND)];
+    if limits.iter().any(|&(part, limit)| !(0..limit).contains(&part)) {
+        let reason = format!("{hour}:{minute}:{second} and {nano} ns is not a time of day");
+        return Err(FaultKind::BadValue(reason).into());
+    }
+    Ok(i64::from(hour * 3600 + minute * 60 + second) * 1_000_000 + i64::from(nano / 1000))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod render;
 use bytes::Bytes;
 use prost::Message;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
-use recordfusion_core::{Error, Projection, RecordBlock, RecordBlockBuilder, ScanCounters};
+use recordfusion_core::{Error, Options, Projection, RecordBlock, RecordBlockBuilder, ScanCounters};
 use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
 
 use arrow::array::RecordBatch;
@@ -51,8 +51,20 @@ pub fn compile(source: &str) -> prost_types::FileDescriptorSet {
 
 /// The decoder of a message type of file descriptors.
 pub fn open(descriptors: Vec<Bytes>, message: &str) -> Result<RecordDecoder, Error> {
+    open_with(descriptors, message, &Options::new())
+}
+
+/// The decoder of a message type of file descriptors, with options.
+pub fn open_with(descriptors: Vec<Bytes>, message: &str, options: &Options) -> Result<RecordDecoder, Error> {
     let file = FileDescriptors { file: "t".into(), message_type: Some(message.into()), descriptors };
-    RecordDecoder::open(&[file], &ProtobufOptions::default())
+    RecordDecoder::open(&[file], &ProtobufOptions::from_options(options)?)
+}
+
+/// The decoder of the message type `M` of a .proto text, with options.
+pub fn decoder_with(source: &str, options: &[(&str, &str)]) -> RecordDecoder {
+    let files = compile(source).file;
+    let descriptors = files.iter().map(|file| file.encode_to_vec().into()).collect();
+    open_with(descriptors, "M", &options.iter().copied().collect()).expect("a table")
 }
 
 /// The decoder of the message type `M` of a .proto text.
@@ -63,6 +75,11 @@ pub fn decoder(source: &str) -> RecordDecoder {
 
 /// The decoder of a fixture's serialized `FileDescriptorSet`, which may be of any edition.
 pub fn fixture_decoder(set: &[u8], message: &str) -> RecordDecoder {
+    open(files_of(set), message).expect("a table")
+}
+
+/// The files of a serialized `FileDescriptorSet`.
+pub fn files_of(set: &[u8]) -> Vec<Bytes> {
     let mut files = Vec::new();
     let mut rest = set;
     while !rest.is_empty() {
@@ -73,7 +90,7 @@ pub fn fixture_decoder(set: &[u8], message: &str) -> RecordDecoder {
         files.push(Bytes::copy_from_slice(file));
         rest = behind;
     }
-    open(files, message).expect("a table")
+    files
 }
 
 /// The bytes behind hexadecimal digits; spaces do not count.
@@ -108,5 +125,7 @@ pub fn decode_counted(
     counters: &ScanCounters,
 ) -> Result<RecordBatch, Error> {
     let mut scan = decoder.scan(&Projection::all(decoder.schema().fields().len()))?;
-    scan.decode("file", &block(records), 0..records.len(), counters)
+    let decoded = scan.decode("file", &block(records), 0..records.len(), counters)?;
+    assert_eq!(decoded.consumed, records.len());
+    Ok(decoded.batch)
 }

@@ -1,9 +1,9 @@
 //! Arrow values as JSON, in the spelling of the conformance cases.
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, make_array};
 use arrow::datatypes::{
-    DataType, Date32Type, DurationMicrosecondType, Float32Type, Float64Type, Int32Type, Int64Type,
-    Time64MicrosecondType, TimestampMicrosecondType, UInt32Type, UInt64Type,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimeUnit, UInt32Type, UInt64Type,
 };
 use serde_json::{Map, Value, json};
 
@@ -27,20 +27,23 @@ pub fn value(array: &ArrayRef, row: usize) -> Value {
         DataType::UInt64 => json!(array.as_primitive::<UInt64Type>().value(row)),
         DataType::Float32 => float(f64::from(array.as_primitive::<Float32Type>().value(row))),
         DataType::Float64 => float(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Decimal128(..) => json!(array.as_primitive::<Decimal128Type>().value(row).to_string()),
         DataType::Utf8 => json!(array.as_string::<i32>().value(row)),
+        DataType::LargeUtf8 => json!(array.as_string::<i64>().value(row)),
         DataType::Utf8View => json!(array.as_string_view().value(row)),
         DataType::Binary => json!(base64(array.as_binary::<i32>().value(row))),
+        DataType::LargeBinary => json!(base64(array.as_binary::<i64>().value(row))),
         DataType::BinaryView => json!(base64(array.as_binary_view().value(row))),
         DataType::Dictionary(..) => {
             let dictionary = array.as_dictionary::<Int32Type>();
             value(dictionary.values(), dictionary.keys().value(row) as usize)
         }
-        DataType::Timestamp(..) => {
-            json!(timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row)))
-        }
-        DataType::Duration(_) => json!(duration(array.as_primitive::<DurationMicrosecondType>().value(row))),
+        DataType::Timestamp(unit, _) => json!(timestamp(ticks(array, row), *unit)),
+        DataType::Duration(unit) => json!(duration(ticks(array, row), *unit)),
         DataType::Date32 => json!(date(i64::from(array.as_primitive::<Date32Type>().value(row)))),
-        DataType::Time64(_) => json!(time(array.as_primitive::<Time64MicrosecondType>().value(row))),
+        DataType::Time64(_) => {
+            json!(time(array.as_primitive::<Time64MicrosecondType>().value(row), TimeUnit::Microsecond))
+        }
         DataType::List(_) => {
             let items = array.as_list::<i32>().value(row);
             (0..items.len()).map(|item| value(&items, item)).collect()
@@ -85,19 +88,47 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
-fn timestamp(micros: i64) -> String {
-    format!("{}T{}Z", date(micros.div_euclid(86_400_000_000)), time(micros.rem_euclid(86_400_000_000)))
+/// The number behind a time of any unit.
+fn ticks(array: &ArrayRef, row: usize) -> i64 {
+    let ticks = array.to_data().into_builder().data_type(DataType::Int64).build().expect("the same layout");
+    make_array(ticks).as_primitive::<Int64Type>().value(row)
 }
 
-fn duration(micros: i64) -> String {
-    let sign = if micros < 0 { "-" } else { "" };
-    let micros = micros.unsigned_abs();
-    format!("{sign}{}.{:06}s", micros / 1_000_000, micros % 1_000_000)
+/// Ticks of a second, and how many digits they have.
+fn resolution(unit: TimeUnit) -> (i64, usize) {
+    match unit {
+        TimeUnit::Second => (1, 0),
+        TimeUnit::Millisecond => (1_000, 3),
+        TimeUnit::Microsecond => (1_000_000, 6),
+        TimeUnit::Nanosecond => (1_000_000_000, 9),
+    }
 }
 
-fn time(micros: i64) -> String {
-    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
-    format!("{:02}:{:02}:{:02}.{fraction:06}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+fn timestamp(ticks: i64, unit: TimeUnit) -> String {
+    let day = 86_400 * resolution(unit).0;
+    format!("{}T{}Z", date(ticks.div_euclid(day)), time(ticks.rem_euclid(day), unit))
+}
+
+fn duration(ticks: i64, unit: TimeUnit) -> String {
+    let (per_second, _) = resolution(unit);
+    let sign = if ticks < 0 { "-" } else { "" };
+    let ticks = ticks.unsigned_abs();
+    let seconds = ticks / per_second as u64;
+    format!("{sign}{seconds}{}s", fraction((ticks % per_second as u64) as i64, unit))
+}
+
+fn time(ticks: i64, unit: TimeUnit) -> String {
+    let (per_second, _) = resolution(unit);
+    let seconds = ticks / per_second;
+    let clock = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    clock + &fraction(ticks % per_second, unit)
+}
+
+fn fraction(ticks: i64, unit: TimeUnit) -> String {
+    match resolution(unit).1 {
+        0 => String::new(),
+        digits => format!(".{ticks:0digits$}"),
+    }
 }
 
 /// A day of the proleptic Gregorian calendar, found by stepping over whole years and months.

@@ -1,0 +1,126 @@
+//! Records to batches: the columns of a scan put together.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryViewArray, RecordBatch, RecordBatchOptions, StringViewArray, UInt64Array, new_null_array,
+};
+use arrow::datatypes::{DataType, SchemaRef};
+use recordfusion_core::{RecordBlock, Result, ScanCounters};
+
+use crate::decode::view;
+use crate::message_batch::{DecodedRows, MessageDecoder};
+use crate::options::MetadataColumn;
+
+/// Where a column of a batch comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutputColumn {
+    /// The records: the index in what their decoder gives.
+    Payload(usize),
+    /// What is known about the records.
+    Metadata(MetadataColumn),
+}
+
+/// Decodes the records of one scan, batch by batch. It keeps the sizes of the last batch's buffers for the
+/// next one.
+#[derive(Debug)]
+pub struct BatchDecoder {
+    schema: SchemaRef,
+    columns: Vec<OutputColumn>,
+    /// `None` for records that are plain bytes.
+    message: Option<Box<MessageDecoder>>,
+}
+
+/// A batch, and how many records it took.
+#[derive(Debug)]
+pub struct DecodedBatch {
+    /// The rows: one per record, less those that were left out.
+    pub batch: RecordBatch,
+    /// The records that were decoded. Less than were asked for if their columns would be too large.
+    pub consumed: usize,
+}
+
+impl BatchDecoder {
+    /// A decoder whose batches have these columns.
+    pub(crate) fn new(
+        schema: SchemaRef,
+        columns: Vec<OutputColumn>,
+        message: Option<Box<MessageDecoder>>,
+    ) -> Self {
+        Self { schema, columns, message }
+    }
+
+    /// Decodes the records `rows` of `block`, or the first of them, to the projected columns. Leaves that are
+    /// not wanted may be NULL; without columns the batch has its number of rows only. Strings and bytes share
+    /// the block's buffer.
+    ///
+    /// # Errors
+    /// [`recordfusion_core::Error::BadRecord`] for the first record that is no valid message (section 6 of
+    /// the mapping) or has a value that no column can hold, unless the options say otherwise; `file` names the
+    /// file in it. Fields that are not wanted are only looked into if records are judged as a whole.
+    pub fn decode(
+        &mut self,
+        file: &str,
+        block: &RecordBlock,
+        rows: Range<usize>,
+        counters: &ScanCounters,
+    ) -> Result<DecodedBatch> {
+        let rows = rows.start.min(block.len())..rows.end.min(block.len());
+        let decoded = match &mut self.message {
+            Some(message) => message.decode(file, block, rows, counters)?,
+            None => {
+                let columns = self.columns.iter().filter(|column| matches!(column, OutputColumn::Payload(_)));
+                let record = record_column(block, rows.clone())?;
+                DecodedRows {
+                    arrays: columns.map(|_| Arc::clone(&record)).collect(),
+                    unknown: None,
+                    consumed: rows.len(),
+                    rows: rows.collect(),
+                }
+            }
+        };
+        let arrays = self.columns.iter().map(|column| match column {
+            OutputColumn::Payload(index) => Ok(Arc::clone(&decoded.arrays[*index])),
+            OutputColumn::Metadata(column) => metadata(*column, file, block, &decoded),
+        });
+        let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
+        let count = decoded.rows.len();
+        counters.records_decoded.add(count as u64);
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
+        Ok(DecodedBatch { batch, consumed: decoded.consumed })
+    }
+}
+
+/// Whole records as a column.
+fn record_column(block: &RecordBlock, rows: impl IntoIterator<Item = usize>) -> Result<ArrayRef> {
+    let places = block.places();
+    let record = |row: usize| {
+        let (begin, end) = places.get(row).copied().unwrap_or_default();
+        view(block.data(), begin as usize, end as usize)
+    };
+    let views: Vec<u128> = rows.into_iter().map(record).collect();
+    Ok(Arc::new(BinaryViewArray::try_new(views.into(), [block.data().clone()], None)?))
+}
+
+/// A metadata column of the rows.
+fn metadata(
+    column: MetadataColumn,
+    file: &str,
+    block: &RecordBlock,
+    decoded: &DecodedRows,
+) -> Result<ArrayRef> {
+    let rows = decoded.rows.iter().copied();
+    Ok(match column {
+        MetadataColumn::File => Arc::new(rows.map(|_| Some(file)).collect::<StringViewArray>()),
+        MetadataColumn::Position => {
+            Arc::new(rows.map(|row| block.position(row)).collect::<UInt64Array>()) as ArrayRef
+        }
+        MetadataColumn::Record => record_column(block, rows)?,
+        MetadataColumn::Unknown => match &decoded.unknown {
+            Some(unknown) => Arc::clone(unknown),
+            None => new_null_array(&DataType::Binary, rows.len()),
+        },
+    })
+}
