@@ -277,8 +277,15 @@ impl Prepared {
 
     /// The counters that tell of values that were not read as they are.
     fn notes(&self) -> Vec<(String, u64)> {
-        const NOTED: [&str; 4] =
-            ["wire_type_mismatches", "timestamps_truncated", "invalid_utf8_replaced", "records_incomplete"];
+        const NOTED: [&str; 7] = [
+            "wire_type_mismatches",
+            "timestamps_truncated",
+            "invalid_utf8_replaced",
+            "values_nulled",
+            "records_incomplete",
+            "records_skipped",
+            "records_nulled",
+        ];
         let noted = NOTED.iter().map(|name| ((*name).to_string(), scan_metric(&self.plan, name)));
         noted.filter(|(_, count)| *count > 0).collect()
     }

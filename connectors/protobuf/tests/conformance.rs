@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use recordfusion_core::Error;
+use recordfusion_core::{Error, Options, ScanCounters};
 use recordfusion_protobuf::RecordDecoder;
 use serde_json::{Map, Value};
 
-use crate::support::{decode, fixture_decoder, hex, row};
+use crate::support::{decode, decode_counted, files_of, hex, open_with, row};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/conformance/");
 
@@ -30,7 +30,12 @@ fn cases() -> BTreeMap<String, Vec<Value>> {
 }
 
 fn table(types: &Value, file: &str) -> RecordDecoder {
-    fixture_decoder(&read(&format!("{file}.fds")), types[file]["message"].as_str().expect("a name"))
+    table_with(types, file, &Options::new())
+}
+
+fn table_with(types: &Value, file: &str, options: &Options) -> RecordDecoder {
+    let message = types[file]["message"].as_str().expect("a name");
+    open_with(files_of(&read(&format!("{file}.fds"))), message, options).expect("a table")
 }
 
 fn payload(case: &Value) -> Vec<u8> {
@@ -87,6 +92,86 @@ fn invalid_messages_and_bad_values_are_refused() {
 }
 
 #[test]
+fn bad_records_are_left_out_or_null() {
+    let types = types();
+    for (file, cases) in cases() {
+        let tables = ["skip", "null"].map(|policy| {
+            table_with(&types, &file, &Options::new().with("on_bad_record", policy))
+        });
+        let refused: Vec<_> = cases.iter().filter(|case| case["outcome"] == "refused").map(payload).collect();
+        // Each between two good records, so that a batch has bad ones everywhere.
+        let records: Vec<_> = refused.iter().flat_map(|record| [vec![], record.clone(), vec![]]).collect();
+        let empty = row(&decode(&tables[0], &[vec![]]).expect("valid"), 0);
+        let counters = ScanCounters::default();
+        let skipped = decode_counted(&tables[0], &records, &counters).expect("bad ones are left out");
+        assert_eq!(skipped.num_rows(), 2 * refused.len());
+        assert!((0..skipped.num_rows()).all(|index| row(&skipped, index) == empty));
+        assert_eq!(counters.records_skipped.value(), refused.len() as u64);
+        let nulled = decode_counted(&tables[1], &records, &counters).expect("bad ones are NULL");
+        assert_eq!(nulled.num_rows(), records.len());
+        for index in 0..records.len() {
+            let all_null = nulled.columns().iter().all(|column| column.is_null(index));
+            assert_eq!(all_null, index % 3 == 1);
+            assert!(all_null || row(&nulled, index) == empty);
+        }
+        assert_eq!(counters.records_nulled.value(), refused.len() as u64);
+    }
+}
+
+#[test]
+fn bad_values_are_null_where_that_is_wanted() {
+    let types = types();
+    for (file, cases) in cases() {
+        let decoder = table_with(&types, &file, &Options::new().with("on_bad_value", "null"));
+        for case in cases.iter().filter(|case| case["outcome"] == "bad_value") {
+            let counters = ScanCounters::default();
+            let batch = decode_counted(&decoder, &[payload(case)], &counters).expect("the value is NULL");
+            let message = types[&file]["message"].as_str().expect("a name");
+            let difference = Compare(&types[&file]).message(message, &case["row"], &row(&batch, 0));
+            assert_eq!(difference, Ok(()), "{file} {}", case["hex"]);
+            assert!(counters.values_nulled.value() > 0);
+        }
+    }
+}
+
+#[test]
+fn variants_are_as_stated() {
+    let types = types();
+    let mut variants = 0;
+    for (file, cases) in cases() {
+        let mut tables: BTreeMap<String, RecordDecoder> = BTreeMap::new();
+        for (case, variant) in cases.iter().flat_map(|case| {
+            let variants = case.get("variants").and_then(Value::as_array).into_iter().flatten();
+            variants.map(move |variant| (case, variant))
+        }) {
+            variants += 1;
+            let options = variant["options"].as_object().expect("options").iter();
+            let options: Options =
+                options.map(|(name, value)| (name, value.as_str().expect("text"))).collect();
+            let table = tables
+                .entry(variant["options"].to_string())
+                .or_insert_with(|| table_with(&types, &file, &options));
+            let outcome = decode(table, &[payload(case)]);
+            let refused = variant.get("refused").is_some() || variant["outcome"] == "refused";
+            match outcome {
+                Err(Error::BadRecord { .. }) if refused => {}
+                Ok(batch) if !refused => {
+                    let message = types[&file]["message"].as_str().expect("a name");
+                    let (compare, found) = (Compare(&types[&file]), row(&batch, 0));
+                    let difference = match variant.get("row") {
+                        Some(want) => compare.message(message, want, &found),
+                        None => compare.columns(variant, &found),
+                    };
+                    assert_eq!(difference, Ok(()), "{file} {}", case["hex"]);
+                }
+                other => panic!("{file} {variant}: {other:?}"),
+            }
+        }
+    }
+    assert!(variants > 50);
+}
+
+#[test]
 fn recursion_makes_the_stated_number_of_leaves() {
     fn leaves(data_type: &arrow::datatypes::DataType) -> usize {
         use arrow::datatypes::DataType::{List, Map, Struct};
@@ -97,10 +182,22 @@ fn recursion_makes_the_stated_number_of_leaves() {
         }
     }
     let types = types();
-    for (file, expected) in [("proto3", 1063), ("proto2", 1149), ("edition2023", 751)] {
-        let decoder = table(&types, file);
-        let found: usize = decoder.schema().fields().iter().map(|field| leaves(field.data_type())).sum();
-        assert_eq!(found, expected, "{file}");
+    let expected = [
+        ("proto3", [178, 1063, 5488]),
+        ("proto2", [165, 1149, 7053]),
+        ("edition2023", [126, 751, 3876]),
+    ];
+    for (file, expected) in expected {
+        for (depth, expected) in expected.into_iter().enumerate() {
+            let options = Options::new().with("recursion_depth", depth.to_string());
+            let decoder = table_with(&types, file, &options);
+            let found: usize = decoder.schema().fields().iter().map(|field| leaves(field.data_type())).sum();
+            assert_eq!(found, expected, "{file} at depth {depth}");
+        }
+        let message = types[file]["message"].as_str().expect("a name");
+        let files = files_of(&read(&format!("{file}.fds")));
+        let error = open_with(files, message, &Options::new().with("recursion_depth", "3")).unwrap_err();
+        assert!(error.to_string().contains("recursion_depth"), "{error}");
     }
 }
 
@@ -118,6 +215,12 @@ impl Compare<'_> {
             self.value(kind, want, got).map_err(|difference| format!("{field}: {difference}"))?;
         }
         Ok(())
+    }
+
+    /// The columns that a variant names, with their kinds.
+    fn columns(&self, variant: &Value, got: &Value) -> Outcome {
+        let mut columns = variant["columns"].as_object().expect("columns").iter();
+        columns.try_for_each(|(name, want)| self.value(&variant["kinds"][name], want, &got[name]))
     }
 
     fn value(&self, kind: &Value, want: &Value, got: &Value) -> Outcome {

@@ -60,13 +60,6 @@ pub fn open_with(descriptors: Vec<Bytes>, message: &str, options: &Options) -> R
     RecordDecoder::open(&[file], &ProtobufOptions::from_options(options)?)
 }
 
-/// The decoder of the message type `M` of a .proto text, with options.
-pub fn decoder_with(source: &str, options: &[(&str, &str)]) -> RecordDecoder {
-    let files = compile(source).file;
-    let descriptors = files.iter().map(|file| file.encode_to_vec().into()).collect();
-    open_with(descriptors, "M", &options.iter().copied().collect()).expect("a table")
-}
-
 /// The decoder of the message type `M` of a .proto text.
 pub fn decoder(source: &str) -> RecordDecoder {
     let files = compile(source).file;
