@@ -5,6 +5,11 @@ mod columns;
 mod decode;
 pub mod descriptor;
 mod enum_names;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "the decoder of records does not ask for it yet")
+)]
+mod example;
 mod fault;
 mod finish;
 mod map_entries;
@@ -17,6 +22,7 @@ mod text;
 mod well_known;
 mod wire;
 
+pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError};
 pub use open::{FileDescriptors, RecordType, record_descriptors};
 pub use options::ProtobufOptions;
 pub use record::{BatchDecoder, RecordDecoder};
