@@ -86,7 +86,6 @@ impl ExampleDecoder {
     fn record(&mut self, data: &[u8], row: usize, place: Range<usize>) -> Result<()> {
         let bytes = data.get(..place.end).unwrap_or_default();
         let mut all_fit = true;
-        self.names.restart();
         message::entries(bytes, place.start, |entry| {
             let Some(index) = self.names.find(entry.name) else { return Ok(()) };
             if let Some(place) = self.places[index] {

@@ -322,7 +322,8 @@ fn messages_cut_anywhere_give_the_rows_of_what_is_left_or_a_fault() {
         [field(1, &body), entry("b", byte_strings(&[b"text", b"more than twelve bytes"]))].concat();
     let record = [field(1, &features), field(1, entry("c", floats(&[0.5])))].concat();
     let columns = columns("a:int64[], b:string[], c:float");
-    let levels: [(&[u8], fn(&[u8]) -> Vec<u8>); 5] = [
+    type Wrap = fn(&[u8]) -> Vec<u8>;
+    let levels: [(&[u8], Wrap); 5] = [
         (&list, |list| example(&[entry("a", field(3, list))])),
         (&feature, |feature| example(&[entry("a", feature)])),
         (&body, |body| field(1, field(1, body))),
