@@ -39,7 +39,7 @@ struct Seen {
 
 /// The columns of the features in at most the first 1000 records of `sample`, by name.
 ///
-/// A feature without values of a kind makes no column. Records that are no `tf.train.Example` are passed over:
+/// A feature that has a kind in none of them makes no column. Records that are no `tf.train.Example` are passed over:
 /// the scan that meets them knows what to do with them.
 ///
 /// # Errors

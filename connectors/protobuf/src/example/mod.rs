@@ -1,7 +1,8 @@
 //! Typed columns from serialized `tf.train.Example` messages, as option `features` asks for them.
 //!
-//! [`option`] reads the option, [`infer`] finds out what a sample of the records holds. [`decode`] takes the
-//! features of each record, whose wire form [`message`] knows, to the buffers of their columns in [`column`].
+//! [`option`] reads the option, [`mod@infer`] finds out what a sample of the records holds. [`decode`] takes
+//! the features of each record, whose wire form [`message`] knows, to the buffers of their columns in
+//! [`column`]; [`names`] says which column that is.
 
 mod column;
 mod decode;
