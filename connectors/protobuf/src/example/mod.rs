@@ -2,7 +2,7 @@
 //!
 //! [`option`] reads the option, [`mod@infer`] finds out what a sample of the records holds. [`decode`] takes
 //! the features of each record, whose wire form [`message`] knows, to the buffers of their columns in
-//! [`column`]; [`names`] says which column that is.
+//! [`mod@column`]; [`names`] says which column that is.
 
 mod column;
 mod decode;
