@@ -10,8 +10,8 @@ use arrow::datatypes::{DataType, SchemaRef};
 use recordfusion_core::{RecordBlock, Result, ScanCounters};
 
 use crate::decode::view;
-use crate::message_batch::{DecodedRows, MessageDecoder};
 use crate::options::MetadataColumn;
+use crate::rows::{RowDecoder, Rows};
 
 /// Where a column of a batch comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct BatchDecoder {
     schema: SchemaRef,
     columns: Vec<OutputColumn>,
     /// `None` for records that are plain bytes.
-    message: Option<Box<MessageDecoder>>,
+    rows: Option<RowDecoder>,
 }
 
 /// A batch, and how many records it took.
@@ -46,9 +46,9 @@ impl BatchDecoder {
     pub(crate) fn new(
         schema: SchemaRef,
         columns: Vec<OutputColumn>,
-        message: Option<Box<MessageDecoder>>,
+        rows: Option<RowDecoder>,
     ) -> Self {
-        Self { schema, columns, message }
+        Self { schema, columns, rows }
     }
 
     /// Decodes the records `rows` of `block`, or the first of them, to the projected columns. Leaves that are
@@ -67,16 +67,16 @@ impl BatchDecoder {
         counters: &ScanCounters,
     ) -> Result<DecodedBatch> {
         let rows = rows.start.min(block.len())..rows.end.min(block.len());
-        let decoded = match &mut self.message {
-            Some(message) => message.decode(file, block, rows, counters)?,
+        let decoded = match &mut self.rows {
+            Some(decoder) => decoder.decode(file, block, rows, counters)?,
             None => {
                 let columns = self.columns.iter().filter(|column| matches!(column, OutputColumn::Payload(_)));
                 let record = record_column(block, rows.clone())?;
-                DecodedRows {
+                Rows {
                     arrays: columns.map(|_| Arc::clone(&record)).collect(),
                     unknown: None,
                     consumed: rows.len(),
-                    rows: rows.collect(),
+                    records: rows.collect(),
                 }
             }
         };
@@ -85,7 +85,7 @@ impl BatchDecoder {
             OutputColumn::Metadata(column) => metadata(*column, file, block, &decoded),
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
-        let count = decoded.rows.len();
+        let count = decoded.records.len();
         counters.records_decoded.add(count as u64);
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
@@ -109,9 +109,9 @@ fn metadata(
     column: MetadataColumn,
     file: &str,
     block: &RecordBlock,
-    decoded: &DecodedRows,
+    decoded: &Rows,
 ) -> Result<ArrayRef> {
-    let rows = decoded.rows.iter().copied();
+    let rows = decoded.records.iter().copied();
     Ok(match column {
         MetadataColumn::File => Arc::new(rows.map(|_| Some(file)).collect::<StringViewArray>()),
         MetadataColumn::Position => {

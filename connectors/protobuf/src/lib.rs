@@ -6,22 +6,29 @@ mod columns;
 mod decode;
 pub mod descriptor;
 mod enum_names;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "the decoder of records does not ask for it yet")
+)]
+mod example;
 mod fault;
 mod finish;
 mod map_entries;
-mod message_batch;
+mod messages;
 mod numbers;
 mod open;
 mod options;
 mod plan;
 mod proto_json;
 mod record;
+mod rows;
 mod schema;
 mod text;
 mod well_known;
 mod wire;
 
 pub use batch::{BatchDecoder, DecodedBatch};
+pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError};
 pub use open::{FileDescriptors, RecordType, record_descriptors};
 pub use options::{
     Absent, AnyForm, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions, Implicit,

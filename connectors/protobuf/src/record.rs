@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use recordfusion_core::{ColumnProjection, Error, Projection, Result};
+use recordfusion_core::{ColumnProjection, Error, Projection, RecordBlock, Result};
 
 use crate::batch::{BatchDecoder, OutputColumn};
 use crate::column_tree::{self, Node};
-use crate::message_batch::MessageDecoder;
+use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
+use crate::messages::MessageDecoder;
 use crate::open::{FileDescriptors, RecordType, record_descriptors};
 use crate::options::{AnyForm, Mapping, MetadataColumn, ProtobufOptions};
 use crate::plan::Wanted;
+use crate::rows::{Decoder, RowDecoder};
 use crate::schema;
 
 /// Name of the column of a table whose records are plain bytes.
@@ -29,34 +31,38 @@ pub struct RecordDecoder {
 enum Payload {
     Raw,
     Message { record: RecordType, columns: Arc<[Node]>, mapping: Arc<Mapping> },
+    Examples { columns: Arc<[FeatureColumn]>, mapping: Arc<Mapping>, record: Option<RecordType> },
 }
 
 impl RecordDecoder {
     /// The decoder for what these files and options say of their records: of messages, or, if neither names a
     /// message type, of plain bytes as one BinaryView column `record`.
     ///
+    /// `sample` are some of the records, for options that infer columns from them: see
+    /// [`ProtobufOptions::needs_sample`].
+    ///
     /// # Errors
     /// Descriptors that are missing, broken or contradictory, see [`record_descriptors`]; columns that the
     /// options make impossible: more than 10 000 leaves, two of one name.
-    pub fn open(files: &[FileDescriptors], options: &ProtobufOptions) -> Result<Self> {
-        let (payload, fields) = match record_descriptors(files, options)? {
-            Some(record) => {
-                let record = match options.mapping.any {
-                    AnyForm::Json => record.with_all_types()?,
-                    AnyForm::Struct => record,
-                };
-                let columns = column_tree::columns(&record.descriptors, record.message, &options.mapping)?;
-                let fields = columns.iter().map(|column| Arc::clone(&column.field)).collect();
-                let mapping = Arc::new(options.mapping.clone());
-                (Payload::Message { record, columns: columns.into(), mapping }, fields)
+    pub fn open(
+        files: &[FileDescriptors],
+        options: &ProtobufOptions,
+        sample: &[RecordBlock],
+    ) -> Result<Self> {
+        let record = record_descriptors(files, options)?;
+        let (payload, fields) = match (&options.features, record) {
+            (Some(features), record) => examples(features, record, &options.mapping, sample)?,
+            (None, Some(record)) => message(record, &options.mapping)?,
+            (None, None) => {
+                let field = Field::new(RAW_COLUMN, DataType::BinaryView, true);
+                (Payload::Raw, vec![Arc::new(field)])
             }
-            None => (Payload::Raw, vec![Arc::new(Field::new(RAW_COLUMN, DataType::BinaryView, true))]),
         };
         let metadata = options.metadata_columns.clone();
-        if matches!(payload, Payload::Raw) && metadata.contains(&MetadataColumn::Unknown) {
+        if !matches!(payload, Payload::Message { .. }) && metadata.contains(&MetadataColumn::Unknown) {
             return Err(Error::Option {
                 name: "metadata_columns".to_string(),
-                reason: "'unknown' needs records of a message type; these are plain bytes".to_string(),
+                reason: "'unknown' needs records that are read as messages".to_string(),
             });
         }
         Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata })
@@ -73,6 +79,7 @@ impl RecordDecoder {
         match &self.payload {
             Payload::Raw => None,
             Payload::Message { record, .. } => Some(record.proto_text()),
+            Payload::Examples { record, .. } => record.as_ref().map(RecordType::proto_text),
         }
     }
 
@@ -80,7 +87,9 @@ impl RecordDecoder {
     pub fn every_record_is_a_row(&self) -> bool {
         match &self.payload {
             Payload::Raw => true,
-            Payload::Message { mapping, .. } => !mapping.judges_whole_records(),
+            Payload::Message { mapping, .. } | Payload::Examples { mapping, .. } => {
+                !mapping.judges_whole_records()
+            }
         }
     }
 
@@ -103,16 +112,58 @@ impl RecordDecoder {
                 }
             });
         }
-        let message = match &self.payload {
+        let decoder = match &self.payload {
             Payload::Raw => None,
             Payload::Message { record, columns: tree, mapping } => {
                 let unknown = columns.contains(&OutputColumn::Metadata(MetadataColumn::Unknown));
                 let wanted = Wanted { projection: &Projection { columns: wanted }, unknown };
-                Some(Box::new(MessageDecoder::new(record, tree, mapping, &wanted)?))
+                let messages = MessageDecoder::new(record, tree, mapping, &wanted)?;
+                let name = record.descriptors.message(record.message).full_name.clone();
+                Some(RowDecoder::new(Decoder::Messages(Box::new(messages)), name, mapping.on_bad_record))
+            }
+            Payload::Examples { columns: features, mapping, .. } => {
+                let wanted: Vec<usize> = wanted.iter().map(|column| column.index).collect();
+                let judged = mapping.judges_whole_records();
+                let examples = ExampleDecoder::new(features, &wanted, judged, mapping.on_bad_value);
+                let name = example::MESSAGE.to_string();
+                Some(RowDecoder::new(Decoder::Examples(examples), name, mapping.on_bad_record))
             }
         };
-        Ok(BatchDecoder::new(schema, columns, message))
+        Ok(BatchDecoder::new(schema, columns, decoder))
     }
+}
+
+/// Records that are read field by field, and their columns.
+fn message(record: RecordType, mapping: &Mapping) -> Result<(Payload, Vec<FieldRef>)> {
+    let record = match mapping.any {
+        AnyForm::Json => record.with_all_types()?,
+        AnyForm::Struct => record,
+    };
+    let columns = column_tree::columns(&record.descriptors, record.message, mapping)?;
+    let fields = columns.iter().map(|column| Arc::clone(&column.field)).collect();
+    let mapping = Arc::new(mapping.clone());
+    Ok((Payload::Message { record, columns: columns.into(), mapping }, fields))
+}
+
+/// Records whose features are columns.
+fn examples(
+    features: &Features,
+    record: Option<RecordType>,
+    mapping: &Mapping,
+    sample: &[RecordBlock],
+) -> Result<(Payload, Vec<FieldRef>)> {
+    let named = record.as_ref().map(|record| &record.descriptors.message(record.message).full_name);
+    if let Some(name) = named.filter(|name| *name != example::MESSAGE) {
+        let reason = format!("the records are of type {name}, not of {}", example::MESSAGE);
+        return Err(Error::Option { name: "features".to_string(), reason });
+    }
+    let columns = match features {
+        Features::Given(columns) => columns.clone(),
+        Features::Infer => example::infer(sample)?,
+    };
+    let fields = columns.iter().map(|column| Arc::new(column.field())).collect();
+    let mapping = Arc::new(mapping.clone());
+    Ok((Payload::Examples { columns: columns.into(), mapping, record }, fields))
 }
 
 /// A schema of columns of the records and metadata columns.

@@ -1,0 +1,178 @@
+//! The values of one feature, by row.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryViewArray, Float32Array, Int64Array, ListArray};
+use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
+
+use super::message::{self, Entry, Member};
+use super::{FeatureColumn, FeatureKind};
+use crate::columns::{Bitmap, Items};
+use crate::decode::view;
+use crate::fault::{Fault, FaultKind, Result};
+use crate::text::views_of_strings;
+
+/// The buffers of a column. Rows that no feature came for are NULL.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) spec: FeatureColumn,
+    values: Values,
+    /// Which values belong to which row of a list.
+    items: Items,
+    /// Which rows are not NULL.
+    present: Bitmap,
+    /// What the column cannot show of the record that was read last.
+    misfit: Option<Misfit>,
+    /// Whether the column is asked for.
+    pub(super) wanted: bool,
+}
+
+/// A feature that does not fit its column.
+#[derive(Debug)]
+struct Misfit {
+    member: Member,
+    count: usize,
+}
+
+/// Values one after the other: of a scalar one for each row, of a list as many as the rows have together.
+#[derive(Debug)]
+enum Values {
+    Int64(Vec<i64>),
+    Float(Vec<f32>),
+    /// Views into the block's buffer.
+    Bytes(Vec<u128>),
+}
+
+impl Column {
+    pub(super) fn new(spec: FeatureColumn, wanted: bool) -> Self {
+        let values = match spec.kind.member() {
+            Member::Int64 => Values::Int64(Vec::new()),
+            Member::Float => Values::Float(Vec::new()),
+            Member::Bytes => Values::Bytes(Vec::new()),
+        };
+        Self { spec, values, items: Items::default(), present: Bitmap::default(), misfit: None, wanted }
+    }
+
+    /// Makes the feature in `entry` the one of `row`, the last row so far, and returns whether it fits. One
+    /// that does not is NULL, and [`Self::take_misfit`] says why.
+    pub(super) fn read(&mut self, data: &[u8], row: usize, entry: &Entry<'_>) -> Result<bool> {
+        let own = self.spec.kind.member();
+        let first = if self.spec.list { self.items.erase(row..row + 1).start } else { row };
+        self.values.resize(first);
+        let mut held = None;
+        let mut foreign = 0;
+        entry.lists(|member, list, at| {
+            if held.replace(member).is_some_and(|before| before != member) {
+                self.values.resize(first);
+                foreign = 0;
+            }
+            if member == own {
+                self.values.read(data, list, at)
+            } else {
+                foreign += member.count(list, at)?;
+                Ok(())
+            }
+        })?;
+        let count = self.values.len() - first + foreign;
+        let fits = held.is_none_or(|member| member == own) && (self.spec.list || count <= 1);
+        let present = fits && held.is_some() && (self.spec.list || count == 1);
+        if !present {
+            self.values.resize(first);
+        } else if self.spec.list {
+            self.items.push_run(row, count);
+        }
+        self.present.put(row, present);
+        self.misfit = held.filter(|_| !fits).map(|member| Misfit { member, count });
+        Ok(fits)
+    }
+
+    /// Why the feature that was read last does not fit the column, if it does not.
+    pub(super) fn take_misfit(&mut self) -> Option<Box<Fault>> {
+        let Misfit { member, count } = self.misfit.take()?;
+        let FeatureColumn { name, kind: own, list } = &self.spec;
+        let kind = if member == own.member() { *own } else { FeatureKind::of(member) };
+        let held = if count == 1 { format!("one {kind} value") } else { format!("{count} {kind} values") };
+        let wanted = if *list { format!("a list of {own} values") } else { format!("one {own} value") };
+        let fault = FaultKind::BadValue(format!(
+            "it has {held}, the column {wanted}; write {name}:{kind}[] in option features"
+        ));
+        Some(Box::<Fault>::from(fault).within(name))
+    }
+
+    /// The array of `rows` rows, with views into `data`; the column is empty afterwards.
+    ///
+    /// # Errors
+    /// [`FaultKind::InvalidUtf8`] for a string that is none; [`FaultKind::TooLarge`] for lists beyond what
+    /// 32-bit offsets reach.
+    pub(super) fn take(&mut self, data: &Buffer, rows: usize) -> Result<ArrayRef> {
+        let present = NullBuffer::new(self.present.take(rows));
+        let nulls = Some(present).filter(|present| present.null_count() > 0);
+        if !self.spec.list {
+            self.values.resize(rows);
+            return self.values.take(self.spec.kind, data, nulls);
+        }
+        let (offsets, _) = self.items.take(rows)?;
+        let values = self.values.take(self.spec.kind, data, None)?;
+        let offsets = OffsetBuffer::new(offsets.into());
+        Ok(Arc::new(ListArray::try_new(self.spec.item(), offsets, values, nulls)?))
+    }
+
+    /// Forgets all rows, after a batch that was given up.
+    pub(super) fn clear(&mut self) {
+        self.values.resize(0);
+        self.items.clear();
+        self.present.clear();
+        self.misfit = None;
+    }
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Self::Int64(values) => values.len(),
+            Self::Float(values) => values.len(),
+            Self::Bytes(values) => values.len(),
+        }
+    }
+
+    /// Drops what is beyond `len`, or fills up with zeros and empty byte strings.
+    fn resize(&mut self, len: usize) {
+        match self {
+            Self::Int64(values) => values.resize(len, 0),
+            Self::Float(values) => values.resize(len, 0.0),
+            Self::Bytes(values) => values.resize(len, 0),
+        }
+    }
+
+    /// Appends the values of a list from `at` to the end of `list`.
+    fn read(&mut self, data: &[u8], list: &[u8], at: usize) -> Result<()> {
+        match self {
+            Self::Int64(values) => message::int64s(list, at, |value| values.push(value)),
+            Self::Float(values) => message::floats(list, at, |run| {
+                values.extend(run.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+            }),
+            Self::Bytes(values) => {
+                message::byte_strings(list, at, |begin, end| values.push(view(data, begin, end)))
+            }
+        }
+    }
+
+    /// The values as an array of `kind`; there is room for as many again afterwards.
+    fn take(&mut self, kind: FeatureKind, data: &Buffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        Ok(match self {
+            Self::Int64(values) => Arc::new(Int64Array::try_new(renew(values).into(), nulls)?),
+            Self::Float(values) => Arc::new(Float32Array::try_new(renew(values).into(), nulls)?),
+            Self::Bytes(views) if kind == FeatureKind::String => {
+                views_of_strings(renew(views), data, nulls, true, &mut 0)?
+            }
+            Self::Bytes(views) => {
+                Arc::new(BinaryViewArray::try_new(renew(views).into(), [data.clone()], nulls)?)
+            }
+        })
+    }
+}
+
+fn renew<T>(values: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(values.len());
+    std::mem::replace(values, room)
+}

@@ -1,0 +1,119 @@
+//! Typed columns from serialized `tf.train.Example` messages, as option `features` asks for them.
+//!
+//! [`option`] reads the option, [`mod@infer`] finds out what a sample of the records holds. [`decode`] takes
+//! the features of each record, whose wire form [`message`] knows, to the buffers of their columns in
+//! [`mod@column`]; [`names`] says which column that is.
+
+mod column;
+mod decode;
+mod infer;
+mod message;
+mod names;
+mod option;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, FieldRef};
+
+pub(crate) use decode::ExampleDecoder;
+pub(crate) use infer::infer;
+pub use option::{Features, FeaturesError};
+
+use message::Member;
+
+/// Name of the records' message type.
+pub(crate) const MESSAGE: &str = "tensorflow.Example";
+
+/// A column that shows one feature of each record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureColumn {
+    /// Name of the feature, and of the column.
+    pub name: String,
+    /// What the feature's values are.
+    pub kind: FeatureKind,
+    /// Whether a record may hold any number of values. If not it holds one or none.
+    pub list: bool,
+}
+
+/// What the values of a feature are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeatureKind {
+    /// Whole numbers of 64 bits: Int64.
+    Int64,
+    /// Floating point numbers of 32 bits: Float32.
+    Float,
+    /// Byte strings: BinaryView.
+    Bytes,
+    /// Byte strings that are UTF-8: Utf8View.
+    String,
+}
+
+impl FeatureColumn {
+    /// The column's Arrow field; it is nullable, and so are the items of a list.
+    pub(crate) fn field(&self) -> Field {
+        let data_type = if self.list { DataType::List(self.item()) } else { self.kind.data_type() };
+        Field::new(&self.name, data_type, true)
+    }
+
+    /// The item of the list.
+    fn item(&self) -> FieldRef {
+        Arc::new(Field::new("item", self.kind.data_type(), true))
+    }
+}
+
+/// As option `features` has it: `NAME:KIND`, with `[]` behind it for a list.
+impl fmt::Display for FeatureColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}{}", self.name, self.kind, if self.list { "[]" } else { "" })
+    }
+}
+
+impl FeatureKind {
+    const ALL: [Self; 4] = [Self::Int64, Self::Float, Self::Bytes, Self::String];
+
+    /// The kind's name in option `features`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Int64 => "int64",
+            Self::Float => "float",
+            Self::Bytes => "bytes",
+            Self::String => "string",
+        }
+    }
+
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Int64 => DataType::Int64,
+            Self::Float => DataType::Float32,
+            Self::Bytes => DataType::BinaryView,
+            Self::String => DataType::Utf8View,
+        }
+    }
+
+    /// The kind of a member's values; byte strings may still be text.
+    fn of(member: Member) -> Self {
+        match member {
+            Member::Int64 => Self::Int64,
+            Member::Float => Self::Float,
+            Member::Bytes => Self::Bytes,
+        }
+    }
+
+    /// The member of a `Feature` that holds values of this kind.
+    fn member(self) -> Member {
+        match self {
+            Self::Int64 => Member::Int64,
+            Self::Float => Member::Float,
+            Self::Bytes | Self::String => Member::Bytes,
+        }
+    }
+}
+
+impl fmt::Display for FeatureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
