@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use recordfusion_core::{Error, Options, Result};
+use recordfusion_core::{Error, OptionInfo, Options, Result};
 
 /// Options of protobuf records. The default takes everything from the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,15 +21,36 @@ pub struct ProtobufOptions {
 }
 
 impl ProtobufOptions {
-    /// The names of all options.
-    pub const NAMES: &'static [&'static str] = &["descriptor_set", "message_type", "proto", "proto_path"];
+    /// All options.
+    pub const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "descriptor_set",
+            values: "PATH",
+            description: "Serialized FileDescriptorSet that replaces what the files say of themselves",
+        },
+        OptionInfo {
+            name: "message_type",
+            values: "NAME",
+            description: "Full name of the records' message type, if the files do not say it or to read another",
+        },
+        OptionInfo {
+            name: "proto",
+            values: "PATH",
+            description: ".proto source file that replaces what the files say of themselves",
+        },
+        OptionInfo {
+            name: "proto_path",
+            values: "PATH,…",
+            description: "Folders in which the imports of proto are looked for; by default the one it lies in",
+        },
+    ];
 
-    /// Reads the options of [`Self::NAMES`]; other names are not looked at.
+    /// Reads the options of [`Self::OPTIONS`]; other names are not looked at. An empty value is none.
     ///
     /// # Errors
     /// [`Error::Option`] if both `descriptor_set` and `proto` are given.
     pub fn from_options(options: &Options) -> Result<Self> {
-        let path = |name| options.get(name).map(PathBuf::from);
+        let path = |name| options.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         let folders = options.get("proto_path").unwrap_or_default().split(',').map(str::trim);
         let message_type = options.get("message_type").map(|name| name.trim().trim_start_matches('.'));
         let parsed = Self {
@@ -66,8 +87,11 @@ mod tests {
             message_type: Some("fx.Kitchen".into()),
         };
         assert_eq!(ProtobufOptions::from_options(&options).expect("good options"), expected);
-        let none = ProtobufOptions::from_options(&Options::new()).expect("no options");
-        assert_eq!(none, ProtobufOptions::default());
+        let empty = ProtobufOptions::OPTIONS.iter().map(|option| (option.name, "")).collect();
+        for none in [Options::new(), empty] {
+            let parsed = ProtobufOptions::from_options(&none).expect("no options");
+            assert_eq!(parsed, ProtobufOptions::default());
+        }
     }
 
     #[test]
