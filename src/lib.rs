@@ -1,7 +1,8 @@
 //! Record files with Apache Arrow and DataFusion: query them with SQL, convert them to Parquet.
 //!
 //! [`register`] makes the formats known to a `SessionContext`; then
-//! `CREATE EXTERNAL TABLE … STORED AS RIEGELI LOCATION '…'` and `SELECT … FROM 'file.riegeli'` work.
+//! `CREATE EXTERNAL TABLE … STORED AS RIEGELI LOCATION '…'` and `SELECT … FROM 'file.riegeli'` work, and
+//! table options are settings of the session, as in `SET recordfusion.message_type = '…'`.
 //! [`RecordTable`] is the table for programs that do not go through SQL, and [`convert`] copies any
 //! query over record files to Parquet, CSV, NDJSON or Arrow IPC.
 //!

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use recordfusion_core::Connector;
+use recordfusion_core::{Connector, OptionInfo, Options, Result};
 use recordfusion_riegeli::RiegeliConnector;
 
 /// All connectors.
@@ -41,11 +41,39 @@ pub(crate) fn names(connector: &dyn Connector) -> impl Iterator<Item = &'static 
         .chain(connector.extensions().iter().copied().filter(move |extension| *extension != name))
 }
 
-/// The names of all options of all connectors, each once.
-pub fn option_names() -> Vec<&'static str> {
-    let mut names: Vec<_> =
-        connectors().iter().flat_map(|connector| connector.option_names()).copied().collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+/// The options of all connectors by name, each once.
+pub fn options() -> Vec<OptionInfo> {
+    let mut options: Vec<_> =
+        connectors().iter().flat_map(|connector| connector.options()).copied().collect();
+    options.sort_by_key(|option| option.name);
+    options.dedup_by_key(|option| option.name);
+    options
+}
+
+/// Checks options that are meant for files of any format: a connector looks at those that it knows.
+///
+/// # Errors
+/// A name that no connector knows, with the nearest known names; a value that no connector that knows its
+/// name accepts.
+pub fn check_options(options: &Options) -> Result<()> {
+    options.reject_unknown(&self::options())?;
+    options.iter().try_for_each(|(name, _)| {
+        let knowing = connectors().iter().filter(|connector| knows(connector.as_ref(), name));
+        let mut outcomes = knowing
+            .map(|connector| connector.check_options(&known_options(connector.as_ref(), options).collect()));
+        let first = outcomes.next().unwrap_or(Ok(()));
+        if outcomes.any(|outcome| outcome.is_ok()) { Ok(()) } else { first }
+    })
+}
+
+/// Those of `options` that a connector knows.
+pub(crate) fn known_options<'a>(
+    connector: &dyn Connector,
+    options: &'a Options,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    options.iter().filter(move |(name, _)| knows(connector, name))
+}
+
+fn knows(connector: &dyn Connector, option: &str) -> bool {
+    connector.options().iter().any(|known| known.name == option)
 }

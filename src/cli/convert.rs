@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
+use recordfusion::Options;
 use recordfusion::convert::{Conversion, OutputFormat, ParquetCompression, Summary};
 
 use super::progress::{When, draw};
@@ -46,7 +47,7 @@ impl Convert {
             format: self.to,
             select: self.select,
             predicate: self.predicate,
-            options: self.session.table.options()?,
+            options: Options::new(),
             compression: self.compression,
             partitions: self.session.partitions().get(),
         };

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::DFParserBuilder;
+use recordfusion::datasource;
 
 use super::Outcome;
 use super::print::{Format, Printer};
@@ -49,7 +50,7 @@ async fn run_statements(
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     for statement in DFParserBuilder::new(sql).build()?.parse_statements()? {
         let plan = ctx.state().statement_to_plan(statement).await?;
-        let results = ctx.execute_logical_plan(plan).await?.execute_stream().await?;
+        let results = datasource::execute_logical_plan(ctx, plan).await?.execute_stream().await?;
         let mut printer = Printer::new(format, results.schema());
         // Statements such as CREATE EXTERNAL TABLE and SET have nothing to show.
         if results.schema().fields().is_empty() {

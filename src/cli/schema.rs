@@ -30,8 +30,7 @@ impl Schema {
     pub(super) async fn run(self) -> Outcome {
         let ctx = context(&self.table, 1)?;
         let text = if self.proto {
-            let definition = TableDefinition::new(self.file.as_str()).with_options(self.table.options()?);
-            let table = RecordTable::open(&ctx.state(), definition).await?;
+            let table = RecordTable::open(&ctx.state(), TableDefinition::new(self.file.as_str())).await?;
             let no_type = || format!("{} does not say what messages its records are: {NAME_THEM}", self.file);
             table.proto_text().ok_or_else(no_type)?
         } else {

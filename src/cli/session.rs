@@ -6,10 +6,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::Styles;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use recordfusion::{Options, RecordFile, datasource, registry};
-use recordfusion_core::Connector;
+use recordfusion_core::{Connector, OptionInfo};
 
 /// Options of the table, and how parallel the work is.
 #[derive(Debug, Clone, Args)]
@@ -23,8 +24,9 @@ pub(super) struct SessionArgs {
 
 /// Options of the table.
 #[derive(Debug, Clone, Default, Args)]
+#[command(after_help = "Table options (-o KEY=VALUE) are listed by --help.", after_long_help = table_options())]
 pub(super) struct TableArgs {
-    /// Option of the record format, such as message_type=my.Message; may be repeated
+    /// Table option, such as message_type=my.Message; may be repeated
     #[arg(short = 'o', value_name = "KEY=VALUE", value_parser = key_value)]
     options: Vec<(String, String)>,
 }
@@ -54,10 +56,10 @@ impl SessionArgs {
 }
 
 impl TableArgs {
-    /// The options, each of them known to some format.
+    /// The options, accepted by some format.
     pub(super) fn options(&self) -> Result<Options, Usage> {
         let options: Options = self.options.iter().cloned().collect();
-        options.reject_unknown(&registry::option_names()).map_err(|error| Usage(error.to_string()))?;
+        registry::check_options(&options).map_err(|error| Usage(error.to_string()))?;
         Ok(options)
     }
 }
@@ -73,6 +75,17 @@ pub(super) fn context(
     let ctx = SessionContext::new_with_config(config);
     recordfusion::register_with_options(&ctx, table.options()?)?;
     Ok(ctx)
+}
+
+/// The table options of all formats, as a section of the help.
+fn table_options() -> String {
+    let styles = Styles::default();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = format!("{header}Table options (-o KEY=VALUE):{header:#}");
+    for OptionInfo { name, values, description } in registry::options() {
+        text.push_str(&format!("\n  {literal}{name}{literal:#}={values}\n          {description}\n"));
+    }
+    text
 }
 
 pub(super) fn all_cores() -> NonZeroUsize {

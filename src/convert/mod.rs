@@ -50,7 +50,7 @@ pub struct Conversion {
     pub select: Option<String>,
     /// SQL predicate; all rows if it is `None`.
     pub predicate: Option<String>,
-    /// Options of the input format.
+    /// Options of the input format; they override the settings of the session.
     pub options: Options,
     /// Codec of Parquet output.
     pub compression: ParquetCompression,

@@ -12,7 +12,7 @@ use datafusion::error::Result;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
-use recordfusion_core::{Connector, Options};
+use recordfusion_core::Connector;
 
 use super::format::statement_options;
 use super::{RecordTable, TableDefinition};
@@ -22,12 +22,11 @@ use crate::registry;
 #[derive(Debug)]
 pub(super) struct RecordTableFactory {
     connector: Arc<dyn Connector>,
-    defaults: Options,
 }
 
 impl RecordTableFactory {
-    pub(super) fn new(connector: Arc<dyn Connector>, defaults: Options) -> Self {
-        Self { connector, defaults }
+    pub(super) fn new(connector: Arc<dyn Connector>) -> Self {
+        Self { connector }
     }
 }
 
@@ -41,12 +40,11 @@ impl TableProviderFactory for RecordTableFactory {
         if !command.order_exprs.is_empty() {
             return plan_err!("WITH ORDER is not supported for {} files", self.connector.name());
         }
-        let options = statement_options(self.connector.as_ref(), &command.options)?;
         let declared = !command.schema.fields().is_empty();
         let definition = TableDefinition {
             locations: command.locations.clone(),
             connector: Some(Arc::clone(&self.connector)),
-            options: self.defaults.iter().chain(options.iter()).collect(),
+            options: statement_options(self.connector.as_ref(), &command.options)?,
             partition_columns: match command.table_partition_cols.as_slice() {
                 [] if declared => Some(vec![]),
                 [] => None,
@@ -62,15 +60,14 @@ impl TableProviderFactory for RecordTableFactory {
 /// `SELECT … FROM 'path'`: record files by their first bytes, all others by DataFusion's own formats.
 #[derive(Debug)]
 pub(super) struct UrlTables {
-    options: Options,
     others: DynamicListTableFactory,
 }
 
 impl UrlTables {
-    pub(super) fn new(options: Options, ctx: &SessionContext) -> Self {
+    pub(super) fn new(ctx: &SessionContext) -> Self {
         let others = DynamicListTableFactory::default();
         others.session_store().with_state(ctx.state_weak_ref());
-        Self { options, others }
+        Self { others }
     }
 
     fn session(&self) -> Option<SessionState> {
@@ -94,10 +91,7 @@ impl UrlTableFactory for UrlTables {
         {
             return self.others.try_new(url).await;
         }
-        let definition = TableDefinition {
-            connector: named.cloned(),
-            ..TableDefinition::new(url).with_options(self.options.clone())
-        };
+        let definition = TableDefinition { connector: named.cloned(), ..TableDefinition::new(url) };
         match RecordTable::try_open(&session, &definition).await {
             Ok(Some(table)) => Ok(Some(Arc::new(table))),
             Ok(None) => self.others.try_new(url).await,

@@ -18,6 +18,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 use recordfusion_core::{Connector, Options, RecordFile, Table};
 
+use super::settings::{NAMESPACE, table_options};
 use super::{RecordSource, external};
 
 /// A connector with its options, and the table they were opened to.
@@ -145,8 +146,13 @@ impl GetExt for RecordFormatFactory {
 }
 
 impl FileFormatFactory for RecordFormatFactory {
-    fn create(&self, _: &dyn Session, options: &HashMap<String, String>) -> Result<Arc<dyn FileFormat>> {
+    fn create(
+        &self,
+        session: &dyn Session,
+        options: &HashMap<String, String>,
+    ) -> Result<Arc<dyn FileFormat>> {
         let options = statement_options(self.connector.as_ref(), options)?;
+        let options = table_options(session, self.connector.as_ref(), &options);
         Ok(Arc::new(RecordFormat::new(Arc::clone(&self.connector), options)))
     }
 
@@ -156,8 +162,8 @@ impl FileFormatFactory for RecordFormatFactory {
 }
 
 /// The connector's options among those of a statement: DataFusion puts `format.` before a bare key,
-/// and users may write the connector's name there. Keys of other namespaces, such as `aws.region`, are
-/// not ours.
+/// and users may write the connector's name there, or that of the session's settings. Keys of other
+/// namespaces, such as `aws.region`, are not ours.
 ///
 /// # Errors
 /// An unknown option of ours.
@@ -169,12 +175,12 @@ pub(super) fn statement_options(
         let name = match key.split_once('.') {
             None => key.as_str(),
             Some(("format", name)) => name,
-            Some((namespace, name)) if namespace == connector.name() => name,
+            Some((namespace, name)) if [connector.name(), NAMESPACE].contains(&namespace) => name,
             Some(_) => return None,
         };
         Some((name.to_string(), value.clone()))
     });
     let options: Options = ours.collect();
-    options.reject_unknown(connector.option_names()).map_err(external)?;
+    options.reject_unknown(connector.options()).map_err(external)?;
     Ok(options)
 }

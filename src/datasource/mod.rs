@@ -9,6 +9,7 @@
 //! | `metrics.rs` | a scan's counters as `EXPLAIN ANALYZE` metrics |
 //! | `table.rs` | [`RecordTable`]: the `TableProvider` |
 //! | `factory.rs` | `CREATE EXTERNAL TABLE`, and `SELECT … FROM 'file'` |
+//! | `settings.rs` | table options as settings of the session |
 //! | `files.rs` | listing and recognising files, Hive partitions |
 
 mod factory;
@@ -17,6 +18,7 @@ mod format;
 mod metrics;
 mod opener;
 mod projection;
+mod settings;
 mod source;
 mod table;
 
@@ -29,14 +31,21 @@ use recordfusion_core::Options;
 
 pub use files::{list_files, recognise_files};
 pub use format::{RecordFormat, RecordFormatFactory};
+pub use settings::execute_logical_plan;
 pub use source::RecordSource;
 pub use table::{RecordTable, TableDefinition};
 
 use crate::registry;
 use factory::{RecordTableFactory, UrlTables};
+use settings::TableSettings;
 
 /// Makes all record file formats known to a session: `CREATE EXTERNAL TABLE … STORED AS RIEGELI`,
 /// and `SELECT … FROM 'file'`.
+///
+/// The table options become settings of the session: `SET recordfusion.message_type = 'web.Request'` applies
+/// to every table that is opened afterwards and is not given the option itself. An empty value takes the
+/// setting away. `SHOW` and `information_schema.df_settings` show them; `RESET` needs
+/// [`execute_logical_plan`].
 ///
 /// # Errors
 /// None of its own; DataFusion may refuse a file format.
@@ -44,23 +53,24 @@ pub fn register(ctx: &SessionContext) -> Result<()> {
     register_with_options(ctx, Options::new())
 }
 
-/// Like [`register`]; `options` apply to every table that is named by its path, and are the defaults
-/// of `CREATE EXTERNAL TABLE`.
+/// Like [`register`]; `options` are the initial values of the settings.
 ///
 /// # Errors
-/// None of its own; DataFusion may refuse a file format.
+/// Options that no connector knows or accepts; DataFusion may refuse a file format.
 pub fn register_with_options(ctx: &SessionContext, options: Options) -> Result<()> {
+    let settings = TableSettings::new(options)?;
     let state = ctx.state_ref();
+    state.write().config_mut().options_mut().extensions.insert(settings);
     for connector in registry::connectors() {
         for name in registry::names(connector.as_ref()) {
             let format = RecordFormatFactory::new(Arc::clone(connector), name);
-            let tables = RecordTableFactory::new(Arc::clone(connector), options.clone());
+            let tables = RecordTableFactory::new(Arc::clone(connector));
             let mut state = state.write();
             state.register_file_format(Arc::new(format), true)?;
             state.table_factories_mut().insert(name.to_uppercase(), Arc::new(tables));
         }
     }
-    let urls = UrlTables::new(options, ctx);
+    let urls = UrlTables::new(ctx);
     let catalogs = Arc::clone(state.read().catalog_list());
     ctx.register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(urls))));
     Ok(())

@@ -20,6 +20,7 @@ use futures::TryStreamExt;
 use recordfusion_core::{Connector, Options, RecordFile, Table};
 
 use super::files::{is_hidden, list_files, partition_columns, recognise_files};
+use super::settings::table_options;
 use super::{RecordFormat, external};
 
 /// What a table of record files is made of; everything but the locations may be left to the files.
@@ -29,7 +30,7 @@ pub struct TableDefinition {
     pub locations: Vec<String>,
     /// The format; recognised by the files' first bytes if it is `None`.
     pub connector: Option<Arc<dyn Connector>>,
-    /// The connector's options.
+    /// The connector's options; they override the settings of the session.
     pub options: Options,
     /// Hive partition columns; read from the paths if it is `None`.
     pub partition_columns: Option<Vec<String>>,
@@ -116,15 +117,16 @@ impl RecordTable {
                 Ok(None)
             };
         };
+        let options = table_options(session, connector.as_ref(), &definition.options);
         let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
-        if with_data.is_empty() && definition.columns.is_none() && definition.options == Options::new() {
+        if with_data.is_empty() && definition.columns.is_none() && options == Options::new() {
             return nothing_found(definition, &files);
         }
         let table = match (with_data.is_empty(), &definition.columns) {
-            (true, Some(_)) if definition.options == Options::new() => None,
-            _ => Some(connector.open(&with_data, &definition.options).await.map_err(external)?),
+            (true, Some(_)) if options == Options::new() => None,
+            _ => Some(connector.open(&with_data, &options).await.map_err(external)?),
         };
-        let format = RecordFormat::new(connector, definition.options.clone());
+        let format = RecordFormat::new(connector, options);
         Self::assemble(definition, format, paths, table, partitions.unwrap_or_default()).map(Some)
     }
 

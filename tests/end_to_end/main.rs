@@ -4,6 +4,7 @@ mod convert;
 mod pushdown;
 mod reference_files;
 mod scan;
+mod settings;
 mod sql;
 mod support;
 mod tables;

@@ -27,7 +27,8 @@ impl AsyncDB for Session {
     type ColumnType = DefaultColumnType;
 
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Failure> {
-        let rows = self.0.sql(sql).await?;
+        let plan = self.0.state().create_logical_plan(sql).await?;
+        let rows = recordfusion::datasource::execute_logical_plan(&self.0, plan).await?;
         let columns = rows.schema().fields().len();
         let batches = rows.collect().await?;
         if columns == 0 {

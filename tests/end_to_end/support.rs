@@ -121,6 +121,7 @@ pub(crate) fn context(partitions: usize, batch_size: usize) -> SessionContext {
     let config = SessionConfig::new()
         .with_target_partitions(partitions)
         .with_batch_size(batch_size)
+        .with_information_schema(true)
         .with_repartition_file_min_size(0);
     let ctx = SessionContext::new_with_config(config);
     recordfusion::register(&ctx).expect("registers");

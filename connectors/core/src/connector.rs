@@ -9,7 +9,9 @@ use arrow::datatypes::SchemaRef;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-use crate::{Inspection, Options, Projection, RecordBlock, RecordFile, Result, ScanCounters, Verification};
+use crate::{
+    Inspection, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result, ScanCounters, Verification,
+};
 
 /// The batches of a scan.
 pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
@@ -35,8 +37,14 @@ pub trait Connector: Debug + Send + Sync {
     /// Byte ranges are cut at multiples of this many bytes: finer cuts read as right, but cost more.
     fn range_alignment(&self) -> u64;
 
-    /// The names of all options.
-    fn option_names(&self) -> &'static [&'static str];
+    /// All options.
+    fn options(&self) -> &'static [OptionInfo];
+
+    /// Checks names and values as far as they can be without a file.
+    ///
+    /// # Errors
+    /// Unknown or contradictory options; a value that its option cannot have.
+    fn check_options(&self, options: &Options) -> Result<()>;
 
     /// Reads what `files` say of themselves and makes one table of them. Without files the options
     /// alone have to say what the columns are.

@@ -29,6 +29,6 @@ pub use counters::{Counter, ScanCounters, Unit};
 pub use error::{Error, Result};
 pub use file::RecordFile;
 pub use inspection::{ChunkSummary, Inspection, Verification};
-pub use options::{Options, nearest_names};
+pub use options::{OptionInfo, Options, nearest_names};
 pub use projection::{ColumnProjection, Projection, Selection};
 pub use read_ahead::ReadAhead;

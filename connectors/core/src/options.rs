@@ -5,6 +5,18 @@ use std::str::FromStr;
 
 use crate::{Error, Result};
 
+/// An option that a connector takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// The name, in lower case.
+    pub name: &'static str,
+    /// What may be written: words such as `name | number | string`, the default first, or a placeholder
+    /// in capitals such as `PATH`.
+    pub values: &'static str,
+    /// What the option does, in one line.
+    pub description: &'static str,
+}
+
 /// Option names with their values, as the user wrote them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options(BTreeMap<String, String>);
@@ -46,13 +58,14 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::UnknownOption`] for the first that is not, with the nearest known names.
-    pub fn reject_unknown(&self, known: &[&str]) -> Result<()> {
-        match self.0.keys().find(|name| !known.contains(&name.as_str())) {
+    pub fn reject_unknown(&self, known: &[OptionInfo]) -> Result<()> {
+        let names: Vec<&str> = known.iter().map(|option| option.name).collect();
+        match self.0.keys().find(|name| !names.contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => {
-                let nearest = nearest_names(name, known.iter().copied());
+                let nearest = nearest_names(name, names.iter().copied());
                 let hint = if nearest.is_empty() {
-                    format!("known options are {}", known.join(", "))
+                    format!("known options are {}", names.join(", "))
                 } else {
                     format!("did you mean {}?", nearest.join(" or "))
                 };
@@ -84,18 +97,23 @@ pub fn nearest_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -
 mod tests {
     use super::*;
 
+    const KNOWN: &[OptionInfo] = &[
+        OptionInfo { name: "descriptor_set", values: "PATH", description: "" },
+        OptionInfo { name: "message_type", values: "NAME", description: "" },
+    ];
+
     #[test]
     fn an_unknown_option_names_the_nearest() {
         let options = Options::new().with("mesage_type", "a.B");
-        let error = options.reject_unknown(&["descriptor_set", "message_type"]).unwrap_err();
+        let error = options.reject_unknown(KNOWN).unwrap_err();
         assert_eq!(error.to_string(), "unknown option 'mesage_type'; did you mean 'message_type'?");
-        assert!(options.reject_unknown(&["mesage_type"]).is_ok());
+        assert!(Options::new().with("message_type", "a.B").reject_unknown(KNOWN).is_ok());
     }
 
     #[test]
     fn a_far_off_option_lists_what_there_is() {
-        let error = Options::new().with("zzz", "1").reject_unknown(&["message_type"]).unwrap_err();
-        assert_eq!(error.to_string(), "unknown option 'zzz'; known options are message_type");
+        let error = Options::new().with("zzz", "1").reject_unknown(KNOWN).unwrap_err();
+        assert_eq!(error.to_string(), "unknown option 'zzz'; known options are descriptor_set, message_type");
     }
 
     #[test]

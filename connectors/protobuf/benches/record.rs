@@ -31,7 +31,7 @@ fn decoder(source: &'static str) -> RecordDecoder {
     let descriptors =
         compiler.file_descriptor_set().file.iter().map(|file| file.encode_to_vec().into()).collect();
     let file = FileDescriptors { file: "bench".into(), message_type: Some("bench.M".into()), descriptors };
-    RecordDecoder::open(&[file], &ProtobufOptions::default()).expect("a table")
+    RecordDecoder::open(&[file], &ProtobufOptions::default(), &[]).expect("a table")
 }
 
 fn block(records: &[Vec<u8>]) -> RecordBlock {

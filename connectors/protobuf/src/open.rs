@@ -6,13 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use recordfusion_core::{Error, Result};
 
-use crate::descriptor::compile::compile;
+use crate::descriptor::compile::{compile, compile_text};
 use crate::descriptor::files::FileSet;
 use crate::descriptor::merge::{Version, listed, merge};
 use crate::descriptor::resolve::resolve;
 use crate::descriptor::symbols::Symbols;
 use crate::descriptor::text::files_text;
 use crate::descriptor::{DescriptorError, Descriptors, MessageId};
+use crate::example;
 use crate::options::ProtobufOptions;
 
 /// What one record file says of its records.
@@ -148,6 +149,11 @@ fn only_message(set: &FileSet) -> std::result::Result<String, String> {
 
 fn from_files(files: &[FileDescriptors], options: &ProtobufOptions) -> Result<Option<RecordType>> {
     let described = || files.iter().filter(|file| !file.descriptors.is_empty());
+    if described().next().is_none() && options.message_type.as_deref() == Some(example::MESSAGE) {
+        let known = compile_text("tensorflow/core/example/example.proto", example::SOURCE);
+        let version = known.and_then(|set| Version::new("built in", set, example::MESSAGE));
+        return version.map(|version| Some(version.into())).map_err(|error| Error::Schema(error.to_string()));
+    }
     if described().next().is_none() && options.message_type.is_some() {
         let reason = "no file holds descriptors; the option descriptor_set or proto can give them";
         return Err(option_error("message_type", reason));

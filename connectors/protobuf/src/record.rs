@@ -39,7 +39,7 @@ impl RecordDecoder {
     /// message type, of plain bytes as one BinaryView column `record`.
     ///
     /// `sample` are some of the records, for options that infer columns from them: see
-    /// [`ProtobufOptions::needs_sample`].
+    /// [`ProtobufOptions::sample_records`].
     ///
     /// # Errors
     /// Descriptors that are missing, broken or contradictory, see [`record_descriptors`]; columns that the

@@ -31,7 +31,7 @@ fn options(case: &Value) -> Options {
 }
 
 fn open(case: &Value) -> Result<RecordDecoder, Error> {
-    RecordDecoder::open(&[] as &[FileDescriptors], &ProtobufOptions::from_options(&options(case))?)
+    RecordDecoder::open(&[] as &[FileDescriptors], &ProtobufOptions::from_options(&options(case))?, &[])
 }
 
 /// The rows of the record between two that are empty, or of the record alone.

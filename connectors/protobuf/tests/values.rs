@@ -267,7 +267,7 @@ fn no_columns_give_rows_only() {
 
 #[test]
 fn records_without_descriptors_are_bytes() {
-    let decoder = RecordDecoder::open(&[], &ProtobufOptions::default()).expect("a table");
+    let decoder = RecordDecoder::open(&[], &ProtobufOptions::default(), &[]).expect("a table");
     let batch = decode(&decoder, &["short", "a longer record than a view holds"]).expect("bytes");
     let texts: Vec<_> = batch.column(0).as_binary_view().iter().flatten().collect();
     assert_eq!(texts, [b"short".as_slice(), b"a longer record than a view holds"]);

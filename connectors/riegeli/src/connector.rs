@@ -7,8 +7,8 @@ use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, Connector, Inspection, Options, RecordFile, Result, ScanCounters, ScanRequest,
-    Table, Verification,
+    BatchStream, BlockStream, Connector, Inspection, OptionInfo, Options, RecordFile, Result, ScanCounters,
+    ScanRequest, Table, Verification,
 };
 use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
 
@@ -46,8 +46,12 @@ impl Connector for RiegeliConnector {
         BLOCK
     }
 
-    fn option_names(&self) -> &'static [&'static str] {
-        ProtobufOptions::NAMES
+    fn options(&self) -> &'static [OptionInfo] {
+        ProtobufOptions::OPTIONS
+    }
+
+    fn check_options(&self, options: &Options) -> Result<()> {
+        parse_options(options).map(drop)
     }
 
     fn open<'a>(
@@ -56,10 +60,10 @@ impl Connector for RiegeliConnector {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move {
-            options.reject_unknown(ProtobufOptions::NAMES)?;
-            let options = ProtobufOptions::from_options(options)?;
+            let options = parse_options(options)?;
             let descriptors = read_descriptors(files).await?;
-            let decoder = RecordDecoder::open(&descriptors, &options)?;
+            let sample = scan::sample(files, options.sample_records()).await?;
+            let decoder = RecordDecoder::open(&descriptors, &options, &sample)?;
             Ok(Arc::new(RiegeliTable { decoder }) as Arc<dyn Table>)
         }
         .boxed()
@@ -76,6 +80,11 @@ impl Connector for RiegeliConnector {
     fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>> {
         verify(file).map(|outcome| outcome.map_err(ReadError::of(file))).boxed()
     }
+}
+
+fn parse_options(options: &Options) -> Result<ProtobufOptions> {
+    options.reject_unknown(ProtobufOptions::OPTIONS)?;
+    ProtobufOptions::from_options(options)
 }
 
 /// What each file says of its message type. Neighbours with equal descriptors share them.

@@ -28,6 +28,22 @@ pub(crate) fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCou
     stream::once(open).try_flatten().boxed()
 }
 
+/// The first records of `files` together: at least `wanted`, if they have so many, up to the end of a chunk.
+pub(crate) async fn sample(files: &[RecordFile], wanted: usize) -> Result<Vec<RecordBlock>> {
+    let mut sample: Vec<RecordBlock> = Vec::new();
+    let mut left = wanted;
+    for file in files {
+        let mut blocks = records(file.clone(), 0..file.size, Arc::default());
+        while left > 0
+            && let Some(block) = blocks.try_next().await?
+        {
+            left = left.saturating_sub(block.len());
+            sample.push(block);
+        }
+    }
+    Ok(sample)
+}
+
 /// The records of a range as columns.
 pub(crate) fn batches(request: ScanRequest, decoder: BatchDecoder) -> BatchStream {
     let open = async move {

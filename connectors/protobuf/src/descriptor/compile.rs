@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message;
 use protox::Compiler;
-use protox::file::{ChainFileResolver, FileResolver, IncludeFileResolver};
+use protox::file::{ChainFileResolver, File, FileResolver, IncludeFileResolver};
 
 use super::DescriptorError;
 use super::builtin::BuiltinFiles;
@@ -23,11 +23,41 @@ pub(crate) fn compile(file: &Path, include: &[PathBuf]) -> Result<FileSet, Descr
         resolver.add(IncludeFileResolver::new(folder));
     }
     resolver.add(BuiltinFiles);
+    compile_from(resolver, file)
+}
+
+/// Compiles .proto text that imports only well-known files; `name` is the file's.
+///
+/// # Errors
+/// As [`compile`].
+pub(crate) fn compile_text(name: &str, text: &'static str) -> Result<FileSet, DescriptorError> {
+    let mut resolver = ChainFileResolver::new();
+    resolver.add(OneFile { name: name.to_string(), text });
+    resolver.add(BuiltinFiles);
+    compile_from(resolver, Path::new(name))
+}
+
+fn compile_from(resolver: ChainFileResolver, file: &Path) -> Result<FileSet, DescriptorError> {
     let mut compiler = Compiler::with_file_resolver(resolver);
     compiler.include_imports(true);
     compiler.open_file(file).map_err(|error| DescriptorError::Compile(sentence(file, &error)))?;
     let set = compiler.file_descriptor_set().encode_to_vec();
     FileSet::decode_set(&set)
+}
+
+/// Resolves the name of one file.
+struct OneFile {
+    name: String,
+    text: &'static str,
+}
+
+impl FileResolver for OneFile {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        if name != self.name {
+            return Err(protox::Error::file_not_found(name));
+        }
+        File::from_source(name, self.text)
+    }
 }
 
 /// The compiler's own report begins with file, line and column where it knows them.

@@ -9,7 +9,7 @@ use super::{FeatureColumn, FeatureKind, MESSAGE};
 use crate::fault::{FaultKind, Result as Decoded};
 
 /// Most records that are looked at.
-const MAX_RECORDS: usize = 1000;
+pub(crate) const SAMPLE_RECORDS: usize = 1000;
 /// Most columns that are made.
 const MAX_COLUMNS: usize = 10_000;
 
@@ -50,7 +50,7 @@ pub(crate) fn infer(sample: &[RecordBlock]) -> Result<Vec<FeatureColumn>> {
     let mut first_fault = None;
     let mut looked_at = 0;
     let records = sample.iter().flat_map(|block| (0..block.len()).map(move |row| (block, row)));
-    for (block, row) in records.take(MAX_RECORDS) {
+    for (block, row) in records.take(SAMPLE_RECORDS) {
         looked_at += 1;
         match features(block.record(row).unwrap_or_default()) {
             Ok(features) => add(&mut seen, features, block.position(row))?,

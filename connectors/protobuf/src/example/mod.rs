@@ -19,13 +19,31 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef};
 
 pub(crate) use decode::ExampleDecoder;
-pub(crate) use infer::infer;
+pub(crate) use infer::{SAMPLE_RECORDS, infer};
 pub use option::{Features, FeaturesError};
 
 use message::Member;
 
 /// Name of the records' message type.
 pub(crate) const MESSAGE: &str = "tensorflow.Example";
+
+/// The message type and what it needs, for files that do not describe it themselves.
+pub(crate) const SOURCE: &str = r#"
+syntax = "proto3";
+package tensorflow;
+message BytesList { repeated bytes value = 1; }
+message FloatList { repeated float value = 1; }
+message Int64List { repeated int64 value = 1; }
+message Feature {
+  oneof kind {
+    BytesList bytes_list = 1;
+    FloatList float_list = 2;
+    Int64List int64_list = 3;
+  }
+}
+message Features { map<string, Feature> feature = 1; }
+message Example { Features features = 1; }
+"#;
 
 /// A column that shows one feature of each record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -90,8 +90,11 @@ pub(super) trait Choice: Copy + Default + 'static {
 
 /// The value of an option, or its default.
 fn choice<T: Choice>(options: &Options, name: &str) -> Result<T> {
-    let Some(text) = options.get(name) else { return Ok(T::default()) };
+    let text = options.get(name).unwrap_or_default();
     let written = text.trim();
+    if written.is_empty() {
+        return Ok(T::default());
+    }
     let known = T::VALUES.iter().find(|(value, _)| value.eq_ignore_ascii_case(written));
     known.map(|(_, value)| *value).ok_or_else(|| {
         let values: Vec<&str> = T::VALUES.iter().map(|(value, _)| *value).collect();

@@ -2,10 +2,12 @@
 
 mod choices;
 mod mapping;
+mod metadata;
+mod table;
 
 use std::path::PathBuf;
 
-use recordfusion_core::{Error, Options, Result};
+use recordfusion_core::{Error, OptionInfo, Options, Result};
 
 pub use choices::{
     Absent, AnyForm, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions, Implicit,
@@ -13,6 +15,9 @@ pub use choices::{
     StringType, TimestampForm, Unsigned,
 };
 pub use mapping::{Mapping, RecursionDepth};
+pub use metadata::MetadataColumn;
+
+use crate::example::{Features, FeaturesError, SAMPLE_RECORDS};
 
 /// Options of protobuf records. The default takes everything from the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,85 +35,22 @@ pub struct ProtobufOptions {
     pub message_type: Option<String>,
     /// How values become columns.
     pub mapping: Mapping,
+    /// `features`: the features of `tf.train.Example` records as columns.
+    pub features: Option<Features>,
     /// `metadata_columns`: columns about the records, behind those of the message.
     pub metadata_columns: Vec<MetadataColumn>,
 }
 
-/// A column about the records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MetadataColumn {
-    /// `_file`: the file that the record comes from.
-    File,
-    /// `_position`: the numeric record position.
-    Position,
-    /// `_record`: the serialized record.
-    Record,
-    /// `_unknown`: the fields of the record that its message type does not have.
-    Unknown,
-}
-
-impl MetadataColumn {
-    /// All of them, in the order of the columns, with what the option calls them.
-    const NAMES: [(&'static str, Self); 4] = [
-        ("file", Self::File),
-        ("position", Self::Position),
-        ("record", Self::Record),
-        ("unknown", Self::Unknown),
-    ];
-
-    /// The option's value: names separated by commas.
-    fn from_options(options: &Options) -> Result<Vec<Self>> {
-        let Some(text) = options.get("metadata_columns") else { return Ok(Vec::new()) };
-        let named: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-        let known = |name: &&str| Self::NAMES.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
-        if let Some(name) = named.iter().find(|name| !known(name)) {
-            let reason = format!("'{name}' is not one of file, position, record, unknown");
-            return Err(Error::Option { name: "metadata_columns".to_string(), reason });
-        }
-        let wanted = |name: &str| named.iter().any(|given| given.eq_ignore_ascii_case(name));
-        Ok(Self::NAMES.iter().filter(|(name, _)| wanted(name)).map(|&(_, column)| column).collect())
-    }
-}
-
 impl ProtobufOptions {
-    /// The names of all options.
-    pub const NAMES: &'static [&'static str] = &[
-        "descriptor_set",
-        "message_type",
-        "proto",
-        "proto_path",
-        "string_type",
-        "enum",
-        "closed_enum",
-        "unsigned",
-        "implicit",
-        "absent",
-        "required",
-        "empty_list",
-        "map",
-        "map_keys",
-        "extensions",
-        "empty_message",
-        "timestamp",
-        "duration",
-        "any",
-        "recursion",
-        "recursion_depth",
-        "names",
-        "nullability",
-        "oneof_case",
-        "invalid_utf8",
-        "on_bad_record",
-        "on_bad_value",
-        "metadata_columns",
-    ];
+    /// All options, in the order to show them.
+    pub const OPTIONS: &'static [OptionInfo] = table::OPTIONS;
 
-    /// Reads the options of [`Self::NAMES`]; other names are not looked at.
+    /// Reads the options of [`Self::OPTIONS`]; other names are not looked at. An empty value is none.
     ///
     /// # Errors
-    /// [`Error::Option`] if both `descriptor_set` and `proto` are given.
+    /// [`Error::Option`] for a value that an option does not have, and for options that exclude each other.
     pub fn from_options(options: &Options) -> Result<Self> {
-        let path = |name| options.get(name).map(PathBuf::from);
+        let path = |name| options.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         let folders = options.get("proto_path").unwrap_or_default().split(',').map(str::trim);
         let message_type = options.get("message_type").map(|name| name.trim().trim_start_matches('.'));
         let parsed = Self {
@@ -117,6 +59,7 @@ impl ProtobufOptions {
             proto_path: folders.filter(|folder| !folder.is_empty()).map(PathBuf::from).collect(),
             message_type: message_type.filter(|name| !name.is_empty()).map(str::to_string),
             mapping: Mapping::from_options(options)?,
+            features: features(options)?,
             metadata_columns: MetadataColumn::from_options(options)?,
         };
         if parsed.descriptor_set.is_some() && parsed.proto.is_some() {
@@ -127,6 +70,17 @@ impl ProtobufOptions {
         }
         Ok(parsed)
     }
+
+    /// How many records columns are inferred from; 0 if the options and the files' descriptors say them.
+    pub fn sample_records(&self) -> usize {
+        if self.features == Some(Features::Infer) { SAMPLE_RECORDS } else { 0 }
+    }
+}
+
+fn features(options: &Options) -> Result<Option<Features>> {
+    let Some(text) = options.get("features").filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+    let bad = |error: FeaturesError| Error::Option { name: "features".to_string(), reason: error.to_string() };
+    text.parse().map(Some).map_err(bad)
 }
 
 #[cfg(test)]
@@ -148,8 +102,11 @@ mod tests {
             ..ProtobufOptions::default()
         };
         assert_eq!(ProtobufOptions::from_options(&options).expect("good options"), expected);
-        let none = ProtobufOptions::from_options(&Options::new()).expect("no options");
-        assert_eq!(none, ProtobufOptions::default());
+        let empty = ProtobufOptions::OPTIONS.iter().map(|option| (option.name, "")).collect();
+        for none in [Options::new(), empty] {
+            let parsed = ProtobufOptions::from_options(&none).expect("no options");
+            assert_eq!(parsed, ProtobufOptions::default());
+        }
     }
 
     #[test]

@@ -1,0 +1,117 @@
+//! Table options as settings of a session: `SET recordfusion.message_type = 'web.Request'`.
+
+use std::any::Any;
+
+use datafusion::catalog::Session;
+use datafusion::config::{ConfigEntry, ConfigExtension, ExtensionOptions};
+use datafusion::error::Result;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Statement};
+use datafusion::prelude::{DataFrame, SessionContext};
+use recordfusion_core::{Connector, OptionInfo, Options};
+
+use super::external;
+use crate::registry;
+
+/// What the settings' names begin with, before a dot.
+pub(super) const NAMESPACE: &str = "recordfusion";
+
+/// The table options of a session. They are accepted by the connectors at any time, each of them and all
+/// together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TableSettings {
+    initial: Options,
+    current: Options,
+}
+
+impl TableSettings {
+    /// Settings that begin with, and are reset to, `initial`.
+    ///
+    /// # Errors
+    /// Options that [`registry::check_options`] refuses.
+    pub(super) fn new(initial: Options) -> Result<Self> {
+        registry::check_options(&initial).map_err(external)?;
+        Ok(Self { current: initial.clone(), initial })
+    }
+
+    fn reset(&mut self, name: &str) -> Result<()> {
+        let initial = self.initial.get(name).unwrap_or_default().to_string();
+        self.set(name, &initial)
+    }
+}
+
+impl ConfigExtension for TableSettings {
+    const PREFIX: &'static str = NAMESPACE;
+}
+
+impl ExtensionOptions for TableSettings {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    /// An empty value takes the setting away.
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let known = Options::new().with(name, value).reject_unknown(&registry::options());
+        known.map_err(external)?;
+        let others = self.current.iter().filter(|(other, _)| *other != name);
+        let changed = others.chain(Some((name, value)).filter(|(_, value)| !value.is_empty())).collect();
+        registry::check_options(&changed).map_err(external)?;
+        self.current = changed;
+        Ok(())
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        let entry = |option: OptionInfo| ConfigEntry {
+            key: format!("{NAMESPACE}.{}", option.name),
+            value: self.current.get(option.name).map(str::to_string),
+            description: option.description,
+        };
+        registry::options().into_iter().map(entry).collect()
+    }
+}
+
+/// The options of a table: `given`, and the session's settings that the connector knows and that neither
+/// are given nor contradict what is.
+pub(super) fn table_options(session: &dyn Session, connector: &dyn Connector, given: &Options) -> Options {
+    let mut options = given.clone();
+    let Some(settings) = session.config_options().extensions.get::<TableSettings>() else { return options };
+    for (name, value) in registry::known_options(connector, &settings.current) {
+        let with_setting = options.clone().with(name, value);
+        if given.get(name).is_none() && connector.check_options(&with_setting).is_ok() {
+            options = with_setting;
+        }
+    }
+    options
+}
+
+/// Like `SessionContext::execute_logical_plan`, and executes `RESET recordfusion.<option>`: DataFusion has
+/// no `RESET` for settings of extensions.
+///
+/// # Errors
+/// Those of DataFusion; an unknown option, or one whose initial value contradicts another setting.
+pub async fn execute_logical_plan(ctx: &SessionContext, plan: LogicalPlan) -> Result<DataFrame> {
+    match &plan {
+        LogicalPlan::Statement(Statement::ResetVariable(reset)) if reset_setting(ctx, &reset.variable)? => {
+            Ok(DataFrame::new(ctx.state(), LogicalPlanBuilder::empty(false).build()?))
+        }
+        _ => ctx.execute_logical_plan(plan).await,
+    }
+}
+
+/// `false` if the variable is no table option.
+fn reset_setting(ctx: &SessionContext, variable: &str) -> Result<bool> {
+    let Some((NAMESPACE, name)) = variable.split_once('.') else { return Ok(false) };
+    let state = ctx.state_ref();
+    let mut state = state.write();
+    match state.config_mut().options_mut().extensions.get_mut::<TableSettings>() {
+        Some(settings) => settings.reset(name).map(|()| true),
+        None => Ok(false),
+    }
+}
