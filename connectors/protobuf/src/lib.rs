@@ -11,6 +11,7 @@ mod map_entries;
 mod open;
 mod options;
 mod plan;
+mod proto_json;
 mod record;
 mod schema;
 mod text;

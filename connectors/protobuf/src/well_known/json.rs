@@ -168,7 +168,11 @@ fn write_object(entries: &[(Cow<'_, str>, Json<'_>)], text: &mut String) -> Resu
     Ok(())
 }
 
-fn write_number(number: f64, text: &mut String) -> Result<()> {
+/// Writes a number in its shortest digits.
+///
+/// # Errors
+/// [`FaultKind::BadValue`] for a number that JSON cannot say.
+pub(crate) fn write_number(number: f64, text: &mut String) -> Result<()> {
     if !number.is_finite() {
         return Err(FaultKind::BadValue(format!("JSON has no number {number}")).into());
     }
@@ -181,7 +185,8 @@ fn write_number(number: f64, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-fn write_string(string: &str, text: &mut String) {
+/// Writes a string in quotes, with the escapes that JSON asks for.
+pub(crate) fn write_string(string: &str, text: &mut String) {
     text.push('"');
     for character in string.chars() {
         match character {

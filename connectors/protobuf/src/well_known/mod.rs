@@ -3,7 +3,7 @@
 mod json;
 mod time;
 
-pub(crate) use json::{JsonKind, json_text};
+pub(crate) use json::{JsonKind, json_text, write_number, write_string};
 pub(crate) use time::{dates, durations, times_of_day, timestamps};
 
 use crate::descriptor::{Cardinality, Descriptors, Kind, MessageId};
