@@ -6,6 +6,8 @@
 mod forms;
 mod print;
 mod read;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use crate::descriptor::{Descriptors, MessageId};

@@ -224,6 +224,6 @@ fn plain(kind: Kind, bits: u64) -> String {
 }
 
 /// The double whose shortest digits are those of the float.
-fn widen(number: f32) -> f64 {
+pub(super) fn widen(number: f32) -> f64 {
     number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }
