@@ -1,5 +1,6 @@
 //! End-to-end tests, through SQL, the library and the tool.
 
+mod conformance;
 mod convert;
 mod pushdown;
 mod reference_files;
