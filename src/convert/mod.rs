@@ -8,7 +8,6 @@
 
 mod formats;
 mod ordered;
-mod output;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,9 +25,9 @@ use recordfusion_core::Options;
 
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
-use output::Upload;
 
 use crate::datasource::list_files;
+use crate::write::{Upload, output_url};
 use crate::{RecordTable, TableDefinition};
 
 /// Input bytes of one range, and so of a row group: enough for good statistics, few enough for all workers to
@@ -111,7 +110,7 @@ impl Conversion {
         };
         let listing = ctx.state();
         let mut bytes_in = 0;
-        let output = if self.is_folder() { None } else { Some(output::output_url(&self.output)?) };
+        let output = if self.is_folder() { None } else { Some(output_url(&self.output)?) };
         for input in &self.inputs {
             let url = ListingTableUrl::parse(input)?;
             for file in list_files(&listing, &url).await? {

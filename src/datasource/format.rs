@@ -8,17 +8,21 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::Session;
 use datafusion::common::{GetExt, Statistics, not_impl_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::datasource::file_format::write::get_writer_schema;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
+use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
+use datafusion::logical_expr::dml::InsertOp;
 use datafusion::physical_expr::LexRequirement;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
-use recordfusion_core::{Connector, Options, RecordFile, Table};
+use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table};
 
 use super::settings::{NAMESPACE, table_options};
+use super::sink::RecordSink;
 use super::{RecordSource, external};
 
 /// A connector with its options, and the table they were opened to.
@@ -53,7 +57,10 @@ impl RecordFormat {
     pub(super) async fn table_of(&self, file: &RecordFile) -> recordfusion_core::Result<Arc<dyn Table>> {
         match &self.table {
             Some(table) => Ok(Arc::clone(table)),
-            None => self.connector.open(std::slice::from_ref(file), &self.options).await,
+            None => {
+                let options = options_of(self.connector.options(), &self.options);
+                self.connector.open(std::slice::from_ref(file), &options).await
+            }
         }
     }
 }
@@ -87,7 +94,8 @@ impl FileFormat for RecordFormat {
                 name: object.location.to_string(),
             })
             .collect();
-        let table = self.connector.open(&files, &self.options).await.map_err(external)?;
+        let options = options_of(self.connector.options(), &self.options);
+        let table = self.connector.open(&files, &options).await.map_err(external)?;
         Ok(Arc::clone(table.schema()))
     }
 
@@ -110,14 +118,28 @@ impl FileFormat for RecordFormat {
         Ok(DataSourceExec::from_data_source(config))
     }
 
+    /// All that can be wrong without looking at rows is found here, before there is a file.
     async fn create_writer_physical_plan(
         &self,
-        _input: Arc<dyn ExecutionPlan>,
+        input: Arc<dyn ExecutionPlan>,
         _state: &dyn Session,
-        _config: FileSinkConfig,
-        _order: Option<LexRequirement>,
+        config: FileSinkConfig,
+        order: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        not_impl_err!("{} files can be read, but not written", self.connector.name())
+        if config.insert_op != InsertOp::Append {
+            return not_impl_err!(
+                "{} files can be added to a table, but not replaced",
+                self.connector.name()
+            );
+        }
+        let schema = get_writer_schema(&config);
+        let options = options_of(self.connector.write_options(), &self.options);
+        let writer = match &self.table {
+            Some(table) => table.writer(&schema, &options),
+            None => self.connector.writer(&schema, &options),
+        };
+        let sink = RecordSink::new(config, writer.map_err(external)?, self.connector.name());
+        Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), order)))
     }
 
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
@@ -181,6 +203,12 @@ pub(super) fn statement_options(
         Some((name.to_string(), value.clone()))
     });
     let options: Options = ours.collect();
-    options.reject_unknown(connector.options()).map_err(external)?;
+    let known = [connector.options(), connector.write_options()].concat();
+    options.reject_unknown(&known).map_err(external)?;
     Ok(options)
+}
+
+/// Those of `options` that are among `known`.
+pub(super) fn options_of(known: &[OptionInfo], options: &Options) -> Options {
+    options.iter().filter(|(name, _)| known.iter().any(|option| option.name == *name)).collect()
 }

@@ -10,6 +10,7 @@
 //! | `table.rs` | [`RecordTable`]: the `TableProvider` |
 //! | `factory.rs` | `CREATE EXTERNAL TABLE`, and `SELECT … FROM 'file'` |
 //! | `settings.rs` | table options as settings of the session |
+//! | `sink.rs` | the `FileSink`: `COPY … TO` and `INSERT INTO` |
 //! | `files.rs` | listing and recognising files, Hive partitions |
 
 mod factory;
@@ -19,6 +20,7 @@ mod metrics;
 mod opener;
 mod projection;
 mod settings;
+mod sink;
 mod source;
 mod table;
 

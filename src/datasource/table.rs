@@ -5,14 +5,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::SchemaExt;
 use datafusion::common::{plan_datafusion_err, plan_err, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, pruned_partition_list};
 use datafusion::datasource::listing::{ListingTableUrl, PartitionedFile};
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileOutputMode, FileScanConfigBuilder, FileSinkConfig,
+};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
+use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
@@ -20,6 +24,7 @@ use futures::TryStreamExt;
 use recordfusion_core::{Connector, Options, RecordFile, Table};
 
 use super::files::{is_hidden, list_files, partition_columns, recognise_files};
+use super::format::options_of;
 use super::settings::table_options;
 use super::{RecordFormat, external};
 
@@ -118,13 +123,14 @@ impl RecordTable {
             };
         };
         let options = table_options(session, connector.as_ref(), &definition.options);
+        let reading = options_of(connector.options(), &options);
         let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
-        if with_data.is_empty() && definition.columns.is_none() && options == Options::new() {
+        if with_data.is_empty() && definition.columns.is_none() && reading == Options::new() {
             return nothing_found(definition, &files);
         }
         let table = match (with_data.is_empty(), &definition.columns) {
-            (true, Some(_)) if options == Options::new() => None,
-            _ => Some(connector.open(&with_data, &options).await.map_err(external)?),
+            (true, Some(_)) if reading == Options::new() => None,
+            _ => Some(connector.open(&with_data, &reading).await.map_err(external)?),
         };
         let format = RecordFormat::new(connector, options);
         Self::assemble(definition, format, paths, table, partitions.unwrap_or_default()).map(Some)
@@ -246,6 +252,37 @@ impl TableProvider for RecordTable {
             .with_limit(limit)
             .build();
         self.format.create_physical_plan(session, config).await
+    }
+
+    /// Adds files to the table, which has to be one folder.
+    async fn insert_into(
+        &self,
+        session: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        insert_op: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.schema().logically_equivalent_names_and_types(&input.schema())?;
+        let [folder] = self.paths.as_slice() else {
+            return plan_err!(
+                "rows can be inserted into a table that is one folder, not into one of several"
+            );
+        };
+        if !folder.is_collection() {
+            return plan_err!("rows can be inserted into a folder, but {} is a file", folder.as_str());
+        }
+        let config = FileSinkConfig {
+            original_url: folder.to_string(),
+            object_store_url: folder.object_store(),
+            file_group: FileGroup::default(),
+            table_paths: vec![folder.clone()],
+            output_schema: self.schema(),
+            table_partition_cols: self.partition_columns.clone(),
+            insert_op,
+            keep_partition_by_columns: false,
+            file_extension: self.format.get_ext(),
+            file_output_mode: FileOutputMode::Directory,
+        };
+        self.format.create_writer_physical_plan(input, session, config, None).await
     }
 }
 

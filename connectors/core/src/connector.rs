@@ -10,7 +10,8 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::{
-    Inspection, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result, ScanCounters, Verification,
+    Error, Inspection, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result, ScanCounters,
+    Verification, Writer,
 };
 
 /// The batches of a scan.
@@ -58,6 +59,21 @@ pub trait Connector: Debug + Send + Sync {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
 
+    /// The options of writing.
+    fn write_options(&self) -> &'static [OptionInfo] {
+        &[]
+    }
+
+    /// Plans the writing of rows of `schema`, with those of `options` that are options of writing.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if files of this format cannot be written; wrong options; columns that the
+    /// format cannot hold.
+    fn writer(&self, schema: &SchemaRef, options: &Options) -> Result<Arc<dyn Writer>> {
+        let _ = (schema, options);
+        Err(Error::Unsupported(format!("{} files can be read, but not written", self.name())))
+    }
+
     /// The records of the chunks that begin in `range`, as bytes, in file order.
     ///
     /// # Errors
@@ -93,6 +109,13 @@ pub trait Table: Debug + Send + Sync {
     /// # Errors
     /// The stream ends with the first fault of the file or of a record.
     fn scan(&self, request: ScanRequest) -> BatchStream;
+
+    /// Plans the writing of further files of this table, of rows of `schema`; otherwise as
+    /// [`Connector::writer`].
+    ///
+    /// # Errors
+    /// Those of [`Connector::writer`].
+    fn writer(&self, schema: &SchemaRef, options: &Options) -> Result<Arc<dyn Writer>>;
 }
 
 /// What to read.

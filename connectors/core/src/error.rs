@@ -36,6 +36,14 @@ pub enum Error {
         /// The message, the field path and what is wrong with it.
         fault: String,
     },
+    /// A row cannot be written.
+    #[error("row {row}: {fault}")]
+    BadRow {
+        /// The row among all that are written, from 0.
+        row: u64,
+        /// The column and what is wrong with its value.
+        fault: String,
+    },
     /// The descriptors, or those of several files together, do not make a schema.
     #[error("{0}")]
     Schema(String),

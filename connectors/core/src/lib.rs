@@ -10,6 +10,9 @@
 //!    [`Projection`]. *A chunk belongs to the range that holds its first byte*, so that any partition
 //!    of a file into ranges gives each record exactly once.
 //!
+//! The flow of a write: [`Connector::writer`] makes the plan for a schema and options; a [`Chunker`] cuts batches
+//! into chunks, which are encoded in parallel, and an [`Assembler`] makes the file of them.
+//!
 //! Formats that hold byte records pass a [`RecordBlock`] from the container to the payload decoder:
 //! one shared buffer with the place and the position of each record.
 
@@ -22,6 +25,7 @@ mod inspection;
 mod options;
 mod projection;
 mod read_ahead;
+mod write;
 
 pub use block::{RecordBlock, RecordBlockBuilder};
 pub use connector::{BatchStream, BlockStream, Connector, ScanRequest, Table};
@@ -32,3 +36,4 @@ pub use inspection::{ChunkSummary, Inspection, Verification};
 pub use options::{OptionInfo, Options, nearest_names};
 pub use projection::{ColumnProjection, Projection, Selection};
 pub use read_ahead::ReadAhead;
+pub use write::{Assembler, ChunkJob, Chunker, EncodedChunk, Writer};

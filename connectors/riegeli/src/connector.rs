@@ -126,6 +126,10 @@ impl Table for RiegeliTable {
         self.decoder.proto_text()
     }
 
+    fn writer(&self, _schema: &SchemaRef, _options: &Options) -> Result<Arc<dyn recordfusion_core::Writer>> {
+        Err(recordfusion_core::Error::Unsupported("riegeli files can be read, but not written".to_string()))
+    }
+
     fn scan(&self, request: ScanRequest) -> BatchStream {
         if request.projection.columns.is_empty() && self.decoder.every_record_is_a_row() {
             return scan::row_counts(request);

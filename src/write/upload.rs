@@ -1,11 +1,15 @@
 //! A file being written: nobody sees it before it is complete.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use datafusion::common::plan_err;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SessionState;
+use object_store::ObjectStore;
 use object_store::buffered::BufWriter;
+use object_store::path::Path;
 use tokio::io::AsyncWriteExt;
 use url::Url;
 
@@ -13,7 +17,7 @@ use url::Url;
 ///
 /// # Errors
 /// Something that is no regular file is there already, such as a device.
-pub(super) fn output_url(path: &str) -> Result<ListingTableUrl> {
+pub(crate) fn output_url(path: &str) -> Result<ListingTableUrl> {
     if path.contains("://") {
         return ListingTableUrl::parse(path);
     }
@@ -31,7 +35,7 @@ pub(super) fn output_url(path: &str) -> Result<ListingTableUrl> {
 }
 
 /// An upload to an object store. The local store, too, writes to a temporary name first.
-pub(super) struct Upload {
+pub(crate) struct Upload {
     path: String,
     writer: BufWriter,
 }
@@ -41,14 +45,19 @@ impl Upload {
     ///
     /// # Errors
     /// No store is registered for the URL.
-    pub(super) fn begin(state: &SessionState, path: &str) -> Result<Self> {
+    pub(crate) fn begin(state: &SessionState, path: &str) -> Result<Self> {
         let url = output_url(path)?;
         let store = state.runtime_env().object_store(&url)?;
-        Ok(Self { path: path.to_string(), writer: BufWriter::new(store, url.prefix().clone()) })
+        Ok(Self::new(store, url.prefix().clone(), path.to_string()))
+    }
+
+    /// An upload to `location` in `store`; errors call it `path`.
+    pub(crate) fn new(store: Arc<dyn ObjectStore>, location: Path, path: String) -> Self {
+        Self { path, writer: BufWriter::new(store, location) }
     }
 
     /// Appends `bytes`.
-    pub(super) async fn write(&mut self, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) async fn write(&mut self, bytes: Vec<u8>) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -57,7 +66,7 @@ impl Upload {
     }
 
     /// Appends the last `bytes` and makes the file visible.
-    pub(super) async fn finish(mut self, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) async fn finish(mut self, bytes: Vec<u8>) -> Result<()> {
         if let Err(error) = self.write(bytes).await {
             self.abort().await;
             return Err(error);
@@ -67,7 +76,7 @@ impl Upload {
     }
 
     /// Gives up; what was written is removed as far as the store allows it.
-    pub(super) async fn abort(mut self) {
+    pub(crate) async fn abort(mut self) {
         if let Err(error) = self.writer.abort().await {
             log::warn!("cannot remove the unfinished {}: {error}", self.path);
         }

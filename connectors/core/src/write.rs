@@ -1,0 +1,71 @@
+//! The contract of writing: rows become chunks, and chunks become a file.
+
+use std::fmt::Debug;
+
+use arrow::array::RecordBatch;
+
+use crate::Result;
+
+/// Writes files of a format, of rows of one schema. All checks that need no rows were made when it was built.
+pub trait Writer: Debug + Send + Sync {
+    /// Cuts the rows of one file into chunks.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn chunker(&self) -> Result<Box<dyn Chunker>>;
+
+    /// Puts the chunks of one file together.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn assembler(&self) -> Result<Box<dyn Assembler>>;
+}
+
+/// Cuts the rows of one file into chunks.
+pub trait Chunker: Send {
+    /// Adds rows, and gives the chunks that are now complete, in order. They may be encoded anywhere, several
+    /// at a time.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadRow`] for a row that the format cannot hold.
+    fn push(&mut self, batch: &RecordBatch) -> Result<Vec<ChunkJob>>;
+
+    /// What is left: at most a chunk that is not full.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn finish(&mut self) -> Result<Vec<ChunkJob>>;
+}
+
+/// Encodes a chunk.
+pub type ChunkJob = Box<dyn FnOnce() -> Result<EncodedChunk> + Send>;
+
+/// A chunk as bytes, ready to be put into a file.
+#[derive(Debug)]
+pub struct EncodedChunk {
+    /// The bytes, without what depends on where in the file they come to lie.
+    pub bytes: Vec<u8>,
+    /// Rows in it.
+    pub rows: u64,
+}
+
+/// Puts the chunks of one file together: what it gives is the file, piece by piece.
+pub trait Assembler: Send {
+    /// What stands before the first chunk.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn begin(&mut self) -> Result<Vec<u8>>;
+
+    /// A chunk, behind those before it.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn append(&mut self, chunk: EncodedChunk) -> Result<Vec<u8>>;
+
+    /// What stands behind the last chunk.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn finish(&mut self) -> Result<Vec<u8>>;
+}
