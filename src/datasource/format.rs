@@ -34,12 +34,21 @@ pub struct RecordFormat {
     connector: Arc<dyn Connector>,
     options: Options,
     table: Option<Arc<dyn Table>>,
+    /// Of files that are written.
+    extension: &'static str,
 }
 
 impl RecordFormat {
     /// A format whose files are opened one by one.
     pub fn new(connector: Arc<dyn Connector>, options: Options) -> Self {
-        Self { connector, options, table: None }
+        let extension = connector.name();
+        Self { connector, options, table: None, extension }
+    }
+
+    /// Writes files of this extension, one of the connector's.
+    #[must_use]
+    pub fn with_extension(self, extension: &'static str) -> Self {
+        Self { extension, ..self }
     }
 
     /// Reads all files as parts of `table`.
@@ -68,7 +77,7 @@ impl RecordFormat {
 #[async_trait]
 impl FileFormat for RecordFormat {
     fn get_ext(&self) -> String {
-        self.connector.name().to_string()
+        self.extension.to_string()
     }
 
     fn get_ext_with_compression(&self, _: &FileCompressionType) -> Result<String> {
@@ -135,8 +144,8 @@ impl FileFormat for RecordFormat {
         let schema = get_writer_schema(&config);
         let options = options_of(self.connector.write_options(), &self.options);
         let writer = match &self.table {
-            Some(table) => table.writer(&schema, &options),
-            None => self.connector.writer(&schema, &options),
+            Some(table) => table.writer(&schema, self.extension, &options),
+            None => self.connector.writer(&schema, self.extension, &options),
         };
         let sink = RecordSink::new(config, writer.map_err(external)?, self.connector.name());
         Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), order)))
@@ -175,11 +184,13 @@ impl FileFormatFactory for RecordFormatFactory {
     ) -> Result<Arc<dyn FileFormat>> {
         let options = statement_options(self.connector.as_ref(), options)?;
         let options = table_options(session, self.connector.as_ref(), &options);
-        Ok(Arc::new(RecordFormat::new(Arc::clone(&self.connector), options)))
+        let format = RecordFormat::new(Arc::clone(&self.connector), options);
+        Ok(Arc::new(format.with_extension(self.extension)))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
-        Arc::new(RecordFormat::new(Arc::clone(&self.connector), Options::new()))
+        let format = RecordFormat::new(Arc::clone(&self.connector), Options::new());
+        Arc::new(format.with_extension(self.extension))
     }
 }
 

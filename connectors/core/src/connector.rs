@@ -64,13 +64,14 @@ pub trait Connector: Debug + Send + Sync {
         &[]
     }
 
-    /// Plans the writing of rows of `schema`, with those of `options` that are options of writing.
+    /// Plans the writing of rows of `schema` with options of writing, to files of one of the format's
+    /// extensions.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if files of this format cannot be written; wrong options; columns that the
     /// format cannot hold.
-    fn writer(&self, schema: &SchemaRef, options: &Options) -> Result<Arc<dyn Writer>> {
-        let _ = (schema, options);
+    fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        let _ = (schema, extension, options);
         Err(Error::Unsupported(format!("{} files can be read, but not written", self.name())))
     }
 
@@ -115,7 +116,7 @@ pub trait Table: Debug + Send + Sync {
     ///
     /// # Errors
     /// Those of [`Connector::writer`].
-    fn writer(&self, schema: &SchemaRef, options: &Options) -> Result<Arc<dyn Writer>>;
+    fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>>;
 }
 
 /// What to read.

@@ -36,13 +36,13 @@ pub enum Error {
         /// The message, the field path and what is wrong with it.
         fault: String,
     },
-    /// A row cannot be written.
-    #[error("row {row}: {fault}")]
-    BadRow {
-        /// The row among all that are written, from 0.
-        row: u64,
-        /// The column and what is wrong with its value.
-        fault: String,
+    /// Chunks cannot be encoded or put together.
+    #[error("cannot write {format}: {reason}")]
+    Encode {
+        /// The format's name.
+        format: &'static str,
+        /// What is wrong.
+        reason: String,
     },
     /// The descriptors, or those of several files together, do not make a schema.
     #[error("{0}")]

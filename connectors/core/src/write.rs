@@ -27,7 +27,7 @@ pub trait Chunker: Send {
     /// at a time.
     ///
     /// # Errors
-    /// [`crate::Error::BadRow`] for a row that the format cannot hold.
+    /// [`crate::Error::BadValue`] for a row that the format cannot hold.
     fn push(&mut self, batch: &RecordBatch) -> Result<Vec<ChunkJob>>;
 
     /// What is left: at most a chunk that is not full.
@@ -40,11 +40,13 @@ pub trait Chunker: Send {
 /// Encodes a chunk.
 pub type ChunkJob = Box<dyn FnOnce() -> Result<EncodedChunk> + Send>;
 
-/// A chunk as bytes, ready to be put into a file.
+/// A chunk as bytes, without what depends on where in the file it comes to lie.
 #[derive(Debug)]
 pub struct EncodedChunk {
-    /// The bytes, without what depends on where in the file they come to lie.
-    pub bytes: Vec<u8>,
+    /// The chunk's header.
+    pub header: Vec<u8>,
+    /// What stands behind the header.
+    pub data: Vec<u8>,
     /// Rows in it.
     pub rows: u64,
 }

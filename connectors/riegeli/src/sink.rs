@@ -1,0 +1,319 @@
+//! Rows to Riegeli and ArrayRecord files: the writer that the engine drives.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use recordfusion_core::{
+    Assembler, ChunkJob, Chunker, EncodedChunk, Error, OptionInfo, Options, Result, Writer,
+};
+use recordfusion_protobuf::encode::{EncodedRecords, RecordEncoder, Target, schema_hint};
+use recordfusion_protobuf::{ProtobufOptions, RecordType, WriteOptions, record_descriptors};
+
+use crate::header::ChunkHeader;
+use crate::metadata::RecordsMetadata;
+use crate::write::{
+    self, ArrayRecordOptions, ArrayRecordWriter, ChunkEncoder, ChunkRecords, FileWriter, WriteError,
+    WriterOptions, descriptor_files,
+};
+
+/// The extensions of ArrayRecord files.
+const ARRAY_RECORD: [&str; 2] = ["array_record", "arrayrecord"];
+/// Full name of message types that are made for columns.
+const DERIVED_TYPE: &str = "riegeli.Row";
+
+/// The options of writing: those of the container, then those of the records.
+pub(crate) const OPTIONS: &[OptionInfo] = &[
+    option("writer_options", "TEXT", "Options in Riegeli's own text form, such as transpose,zstd:5,chunk_size:1M"),
+    option("transpose", "false | true", "Cut records into fields, so that fields can be read by themselves"),
+    option("compression", "brotli | zstd | snappy | uncompressed", "Codec of chunks; brotli:9 and zstd:5 set a level"),
+    option("window_log", "10 to 30", "Window of brotli and zstd, as a power of two"),
+    option("chunk_size", "SIZE", "Bytes of records of a chunk, such as 1M"),
+    option("bucket_fraction", "0 to 1", "Part of a transposed chunk that is compressed together"),
+    option("padding", "SIZE", "Begin and end files at multiples of this, such as 64K, to be joined later"),
+    option("group_size", "NUMBER", "Records of a chunk of an ArrayRecord file"),
+    option("file_comment", "TEXT", "A comment for the file's metadata"),
+    option("message_type", "NAME", "Message type to write, of descriptor_set or proto"),
+    option("descriptor_set", "PATH", "Serialized FileDescriptorSet that has the message type to write"),
+    option("proto", "PATH", ".proto source file that has the message type to write"),
+    option("proto_path", "PATH,…", "Folders in which the imports of proto are looked for"),
+];
+
+const fn option(name: &'static str, values: &'static str, description: &'static str) -> OptionInfo {
+    OptionInfo { name, values, description }
+}
+
+/// Writes files of one message type.
+#[derive(Debug)]
+struct RiegeliWriter {
+    schema: SchemaRef,
+    target: Option<RecordType>,
+    records: WriteOptions,
+    container: Container,
+    /// The metadata message; none for ArrayRecord files.
+    metadata: Vec<u8>,
+}
+
+/// How records become a file.
+#[derive(Debug, Clone)]
+enum Container {
+    Riegeli(WriterOptions),
+    ArrayRecord(ArrayRecordOptions),
+}
+
+/// Plans the writing of rows of `schema`, as messages of `table_type` if the options name no other type, and of
+/// a type made for the columns if there is neither.
+///
+/// # Errors
+/// Wrong options; columns that the message type has no field for, or that no message can hold.
+pub(crate) fn writer(
+    schema: &SchemaRef,
+    extension: &str,
+    options: &Options,
+    table_type: Option<&RecordType>,
+) -> Result<Arc<dyn Writer>> {
+    let records = WriteOptions::from_options(options)?;
+    let target = record_descriptors(&[], &ProtobufOptions::from_options(options)?)?;
+    let target = target.or_else(|| table_type.cloned());
+    let container = container(extension, options)?;
+    let encoder = record_encoder(schema, target.as_ref(), &records)?;
+    let metadata = metadata(schema, &encoder, target.as_ref(), &container, &records, options)?;
+    Ok(Arc::new(RiegeliWriter { schema: Arc::clone(schema), target, records, container, metadata }))
+}
+
+fn container(extension: &str, options: &Options) -> Result<Container> {
+    let text = container_text(options);
+    let bad = |error: write::OptionsError| Error::Schema(error.to_string());
+    if ARRAY_RECORD.contains(&extension) {
+        return text.parse().map(Container::ArrayRecord).map_err(bad);
+    }
+    text.parse().map(Container::Riegeli).map_err(bad)
+}
+
+/// The single options behind those in text form, in text form.
+fn container_text(options: &Options) -> String {
+    const NAMED: [&str; 6] =
+        ["transpose", "window_log", "chunk_size", "bucket_fraction", "padding", "group_size"];
+    let given = |name: &'static str| options.get(name).filter(|value| !value.is_empty());
+    let named = |name: &'static str| given(name).map(|value| format!("{name}:{value}"));
+    let text = given("writer_options").map(str::to_string);
+    let compression = given("compression").map(str::to_string);
+    let items = text.into_iter().chain(compression).chain(NAMED.into_iter().filter_map(named));
+    items.collect::<Vec<_>>().join(",")
+}
+
+fn record_encoder(
+    schema: &SchemaRef,
+    target: Option<&RecordType>,
+    options: &WriteOptions,
+) -> Result<RecordEncoder> {
+    let target = target.map_or(Target::Derived(DERIVED_TYPE), |target| Target::Given(target.clone()));
+    RecordEncoder::new(Arc::clone(schema), target, options)
+}
+
+/// The serialized `RecordsMetadata` (section 6.1).
+fn metadata(
+    schema: &SchemaRef,
+    encoder: &RecordEncoder,
+    target: Option<&RecordType>,
+    container: &Container,
+    records: &WriteOptions,
+    options: &Options,
+) -> Result<Vec<u8>> {
+    let Container::Riegeli(writer_options) = container else { return Ok(Vec::new()) };
+    let name = encoder.message().map(RecordType::full_name);
+    let files = match (encoder.derived(), target) {
+        (Some(derived), _) => derived.descriptors.clone(),
+        (None, Some(target)) => target.file_descriptors(),
+        (None, None) => Vec::new(),
+    };
+    let files = descriptor_files(&files, name.unwrap_or_default());
+    let metadata = RecordsMetadata {
+        file_comment: options.get("file_comment").map(str::to_string),
+        record_type_name: name.map(str::to_string),
+        file_descriptors: files.map_err(|fault| encode_error(&fault))?,
+        record_writer_options: Some(writer_options.to_string()),
+        num_records: None,
+    };
+    let hint = records.keeps_schema().then(|| schema_hint(schema));
+    Ok(metadata.encode(&hint.map(|hint| write::schema_extension(&hint)).unwrap_or_default()).to_vec())
+}
+
+fn encode_error(error: &dyn std::error::Error) -> Error {
+    Error::Encode { format: "riegeli", reason: error.to_string() }
+}
+
+impl Writer for RiegeliWriter {
+    fn chunker(&self) -> Result<Box<dyn Chunker>> {
+        Ok(Box::new(RecordChunker {
+            encoder: record_encoder(&self.schema, self.target.as_ref(), &self.records)?,
+            records: EncodedRecords::default(),
+            chunk: ChunkRecords::default(),
+            encoders: Encoders { container: self.container.clone(), idle: Arc::default() },
+        }))
+    }
+
+    fn assembler(&self) -> Result<Box<dyn Assembler>> {
+        Ok(match &self.container {
+            Container::Riegeli(options) => Box::new(RiegeliAssembler {
+                options: options.clone(),
+                metadata: self.metadata.clone(),
+                file: None,
+            }),
+            Container::ArrayRecord(options) => {
+                Box::new(ArrayRecordAssembler { options: options.clone(), file: None })
+            }
+        })
+    }
+}
+
+/// Gathers serialized rows to chunks.
+struct RecordChunker {
+    encoder: RecordEncoder,
+    /// Those of one batch.
+    records: EncodedRecords,
+    chunk: ChunkRecords,
+    encoders: Encoders,
+}
+
+impl RecordChunker {
+    /// The gathered records as a chunk.
+    fn job(&mut self) -> ChunkJob {
+        let (chunk, encoders) = (self.chunk.take(), self.encoders.clone());
+        Box::new(move || encoders.encode(&chunk))
+    }
+}
+
+impl Chunker for RecordChunker {
+    fn push(&mut self, batch: &RecordBatch) -> Result<Vec<ChunkJob>> {
+        let mut records = std::mem::take(&mut self.records);
+        records.clear();
+        self.encoder.encode(batch, &mut records)?;
+        let mut jobs = Vec::new();
+        for record in records.iter() {
+            if !self.encoders.container.has_room(&self.chunk, record.len()) {
+                jobs.push(self.job());
+            }
+            self.chunk.push(record).map_err(|error| encode_error(&error))?;
+        }
+        self.records = records;
+        Ok(jobs)
+    }
+
+    fn finish(&mut self) -> Result<Vec<ChunkJob>> {
+        if self.chunk.is_empty() { Ok(Vec::new()) } else { Ok(vec![self.job()]) }
+    }
+}
+
+impl Container {
+    fn has_room(&self, chunk: &ChunkRecords, len: usize) -> bool {
+        match self {
+            Self::Riegeli(options) => chunk.fits(len, options.chunk_size()),
+            Self::ArrayRecord(options) => !options.is_full(chunk),
+        }
+    }
+
+    fn encoder(&self) -> std::result::Result<ChunkEncoder, WriteError> {
+        Ok(match self {
+            Self::Riegeli(options) => ChunkEncoder::new(options)?,
+            Self::ArrayRecord(options) => options.encoder()?,
+        })
+    }
+}
+
+/// Encoders of chunks, as many as work at a time; those that are idle are used again.
+#[derive(Clone)]
+struct Encoders {
+    container: Container,
+    idle: Arc<Mutex<Vec<ChunkEncoder>>>,
+}
+
+impl Encoders {
+    fn encode(&self, chunk: &ChunkRecords) -> Result<EncodedChunk> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut encoder = match idle {
+            Some(encoder) => encoder,
+            None => self.container.encoder().map_err(|error| encode_error(&error))?,
+        };
+        let encoded = encoder.encode(chunk).map_err(|error| encode_error(&error))?;
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(encoder);
+        let (header, rows) = (encoded.header.encode().to_vec(), encoded.header.num_records);
+        Ok(EncodedChunk { header, data: encoded.data, rows })
+    }
+}
+
+/// The chunk as the file writers take it.
+fn chunk_of(chunk: EncodedChunk) -> Result<write::EncodedChunk> {
+    let header = ChunkHeader::parse(&chunk.header).map_err(|fault| encode_error(&fault))?;
+    Ok(write::EncodedChunk { header, data: chunk.data })
+}
+
+fn not_begun() -> Error {
+    Error::Encode { format: "riegeli", reason: "the file was not begun, or is finished".to_string() }
+}
+
+/// Puts a Riegeli file together.
+struct RiegeliAssembler {
+    options: WriterOptions,
+    metadata: Vec<u8>,
+    file: Option<FileWriter>,
+}
+
+impl RiegeliAssembler {
+    fn begin_file(&mut self) -> std::result::Result<Vec<u8>, WriteError> {
+        let mut out = Vec::new();
+        let mut file = FileWriter::create(&self.options, &mut out);
+        let metadata = ChunkEncoder::new(&self.options)?.encode_metadata(&self.metadata)?;
+        file.write(&metadata, &mut out)?;
+        self.file = Some(file);
+        Ok(out)
+    }
+}
+
+impl Assembler for RiegeliAssembler {
+    fn begin(&mut self) -> Result<Vec<u8>> {
+        self.begin_file().map_err(|error| encode_error(&error))
+    }
+
+    fn append(&mut self, chunk: EncodedChunk) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let file = self.file.as_mut().ok_or_else(not_begun)?;
+        file.write(&chunk_of(chunk)?, &mut out).map_err(|error| encode_error(&error))?;
+        Ok(out)
+    }
+
+    fn finish(&mut self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let mut file = self.file.take().ok_or_else(not_begun)?;
+        file.pad(&mut out).map_err(|error| encode_error(&error))?;
+        Ok(out)
+    }
+}
+
+/// Puts an ArrayRecord file together: its index comes last.
+struct ArrayRecordAssembler {
+    options: ArrayRecordOptions,
+    file: Option<ArrayRecordWriter>,
+}
+
+impl Assembler for ArrayRecordAssembler {
+    fn begin(&mut self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.file = Some(ArrayRecordWriter::create(self.options.clone(), &mut out));
+        Ok(out)
+    }
+
+    fn append(&mut self, chunk: EncodedChunk) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let file = self.file.as_mut().ok_or_else(not_begun)?;
+        file.write(&chunk_of(chunk)?, &mut out).map_err(|error| encode_error(&error))?;
+        Ok(out)
+    }
+
+    fn finish(&mut self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let file = self.file.take().ok_or_else(not_begun)?;
+        file.finish(&mut out).map_err(|error| encode_error(&error))?;
+        Ok(out)
+    }
+}
