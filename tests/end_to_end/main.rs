@@ -1,5 +1,9 @@
 //! End-to-end tests, through SQL, the library and the tool.
 
+mod cases_options;
+mod cases_properties;
+mod cases_scanning;
+mod cases_values;
 mod convert;
 mod pushdown;
 mod reference_files;
@@ -7,5 +11,6 @@ mod scan;
 mod settings;
 mod sql;
 mod support;
+mod surfaces;
 mod tables;
 mod tool;
