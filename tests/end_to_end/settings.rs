@@ -155,12 +155,12 @@ fn wrong_options_are_not_registered() {
 async fn a_wrong_setting_is_refused_and_changes_nothing() {
     let ctx = context(1, 1000);
     run(&ctx, "SET recordfusion.proto = 'a.proto'").await;
+    let known: Vec<_> = registry::options().iter().map(|option| option.name).collect();
+    let far_off = format!("unknown option 'zzz'; known options are {}", known.join(", "));
     for (statement, message) in [
         ("SET recordfusion.mesage_type = 'x'", "unknown option 'mesage_type'; did you mean 'message_type'?"),
-        (
-            "SET recordfusion.zzz = ''",
-            "unknown option 'zzz'; known options are descriptor_set, message_type, proto, proto_path",
-        ),
+        ("SET recordfusion.zzz = ''", far_off.as_str()),
+        ("SET recordfusion.enum = 'nam'", "option 'enum': 'nam' is not one of name, number, string"),
         (
             "SET recordfusion.descriptor_set = 'a.fds'",
             "option 'proto': descriptor_set is given too, and only one of them can be",

@@ -81,16 +81,21 @@ impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Options {
     }
 }
 
-/// The names nearest to `name`, quoted, best first; at most three, none that is far off.
+/// The names nearest to `name`, quoted, best first; at most three, none that is far off or much farther than
+/// the best.
 pub fn nearest_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    const NEAR: f64 = 0.75;
+    const NEARLY_AS_NEAR: f64 = 0.1;
     let name = name.to_lowercase();
     let mut scored: Vec<(f64, &str)> = known
         .into_iter()
         .map(|known| (strsim::jaro_winkler(&name, &known.to_lowercase()), known))
-        .filter(|(score, _)| *score >= 0.75)
+        .filter(|(score, _)| *score >= NEAR)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    scored.into_iter().take(3).map(|(_, known)| format!("'{known}'")).collect()
+    let best = scored.first().map_or(0.0, |(score, _)| *score);
+    let near = scored.into_iter().take_while(|(score, _)| *score >= best - NEARLY_AS_NEAR);
+    near.take(3).map(|(_, known)| format!("'{known}'")).collect()
 }
 
 #[cfg(test)]

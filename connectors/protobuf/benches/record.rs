@@ -49,6 +49,8 @@ fn records(criterion: &mut Criterion) {
     for (name, source, one_field, make) in messages::ALL {
         let decoder = decoder(source);
         let block = block(&make(ROWS));
+        let fields = decoder.schema().fields().len();
+        println!("{name}: {} bytes and {fields} columns a record", block.data().len() / ROWS);
         let index = decoder.schema().index_of(one_field).expect("a column");
         let one = Projection { columns: vec![ColumnProjection { index, selection: Selection::All }] };
         let all = Projection::all(decoder.schema().fields().len());
@@ -65,5 +67,20 @@ fn records(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, records);
+/// From descriptors to the plan of a scan, for a message type of 2,000 leaves.
+fn wide_plan(criterion: &mut Criterion) {
+    let files = [messages::wide(2000)].map(|file| file.encode_to_vec().into()).to_vec();
+    let file =
+        FileDescriptors { file: "bench".into(), message_type: Some("bench.M".into()), descriptors: files };
+    criterion.bench_function("plan of 2000 leaves", |bencher| {
+        bencher.iter(|| {
+            let files = std::slice::from_ref(&file);
+            let decoder = RecordDecoder::open(files, &ProtobufOptions::default(), &[]).expect("a table");
+            let all = Projection::all(decoder.schema().fields().len());
+            black_box(decoder.scan(&all)).expect("a plan");
+        });
+    });
+}
+
+criterion_group!(benches, records, wide_plan);
 criterion_main!(benches);

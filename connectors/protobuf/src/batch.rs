@@ -43,11 +43,7 @@ pub struct DecodedBatch {
 
 impl BatchDecoder {
     /// A decoder whose batches have these columns.
-    pub(crate) fn new(
-        schema: SchemaRef,
-        columns: Vec<OutputColumn>,
-        rows: Option<RowDecoder>,
-    ) -> Self {
+    pub(crate) fn new(schema: SchemaRef, columns: Vec<OutputColumn>, rows: Option<RowDecoder>) -> Self {
         Self { schema, columns, rows }
     }
 
@@ -105,12 +101,7 @@ fn record_column(block: &RecordBlock, rows: impl IntoIterator<Item = usize>) -> 
 }
 
 /// A metadata column of the rows.
-fn metadata(
-    column: MetadataColumn,
-    file: &str,
-    block: &RecordBlock,
-    decoded: &Rows,
-) -> Result<ArrayRef> {
+fn metadata(column: MetadataColumn, file: &str, block: &RecordBlock, decoded: &Rows) -> Result<ArrayRef> {
     let rows = decoded.records.iter().copied();
     Ok(match column {
         MetadataColumn::File => Arc::new(rows.map(|_| Some(file)).collect::<StringViewArray>()),

@@ -6,10 +6,6 @@ mod columns;
 mod decode;
 pub mod descriptor;
 mod enum_names;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "the decoder of records does not ask for it yet")
-)]
 mod example;
 mod fault;
 mod finish;

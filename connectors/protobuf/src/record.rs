@@ -123,8 +123,7 @@ impl RecordDecoder {
             }
             Payload::Examples { columns: features, mapping, .. } => {
                 let wanted: Vec<usize> = wanted.iter().map(|column| column.index).collect();
-                let judged = mapping.judges_whole_records();
-                let examples = ExampleDecoder::new(features, &wanted, judged, mapping.on_bad_value);
+                let examples = ExampleDecoder::new(features, &wanted, mapping);
                 let name = example::MESSAGE.to_string();
                 Some(RowDecoder::new(Decoder::Examples(examples), name, mapping.on_bad_record))
             }

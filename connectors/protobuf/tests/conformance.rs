@@ -95,9 +95,8 @@ fn invalid_messages_and_bad_values_are_refused() {
 fn bad_records_are_left_out_or_null() {
     let types = types();
     for (file, cases) in cases() {
-        let tables = ["skip", "null"].map(|policy| {
-            table_with(&types, &file, &Options::new().with("on_bad_record", policy))
-        });
+        let tables = ["skip", "null"]
+            .map(|policy| table_with(&types, &file, &Options::new().with("on_bad_record", policy)));
         let refused: Vec<_> = cases.iter().filter(|case| case["outcome"] == "refused").map(payload).collect();
         // Each between two good records, so that a batch has bad ones everywhere.
         let records: Vec<_> = refused.iter().flat_map(|record| [vec![], record.clone(), vec![]]).collect();
@@ -182,11 +181,8 @@ fn recursion_makes_the_stated_number_of_leaves() {
         }
     }
     let types = types();
-    let expected = [
-        ("proto3", [178, 1063, 5488]),
-        ("proto2", [165, 1149, 7053]),
-        ("edition2023", [126, 751, 3876]),
-    ];
+    let expected =
+        [("proto3", [178, 1063, 5488]), ("proto2", [165, 1149, 7053]), ("edition2023", [126, 751, 3876])];
     for (file, expected) in expected {
         for (depth, expected) in expected.into_iter().enumerate() {
             let options = Options::new().with("recursion_depth", depth.to_string());

@@ -12,7 +12,7 @@ use generate::{Schema, messages, schema};
 use oracle::Oracle;
 
 /// Message types with records of them.
-fn schema_and_records() -> impl Strategy<Value = (Schema, Vec<Vec<u8>>)> {
+pub fn schema_and_records() -> impl Strategy<Value = (Schema, Vec<Vec<u8>>)> {
     schema().prop_flat_map(|schema| {
         let records = messages(&schema, 1..8);
         (Just(schema), records)

@@ -1,5 +1,7 @@
 //! The messages of the benchmark, and records of them that are the same in every run.
 
+use prost_types::FileDescriptorProto;
+
 /// Name, .proto text, the field that stands alone in one benchmark, and how to make records.
 pub type Case = (&'static str, &'static str, &'static str, fn(usize) -> Vec<Vec<u8>>);
 
@@ -36,6 +38,19 @@ const LISTS: &str = "syntax = 'proto3'; package bench; message M {
 
 const MAPS: &str = "syntax = 'proto3'; package bench; message M {
     map<string, string> labels = 1; map<int32, int64> counts = 2; }";
+
+/// The file of a message type with `leaves` leaf fields in structs of twenty.
+pub fn wide(leaves: usize) -> FileDescriptorProto {
+    let mut source = String::from("syntax = 'proto3'; package bench; message M {");
+    for group in 0..leaves / 20 {
+        let fields: String =
+            (1..=20).map(|field| format!("optional int64 field_{field} = {field};")).collect();
+        source += &format!("message G{group} {{ {fields} }} G{group} group_{group} = {};", group + 1);
+    }
+    source += "}";
+    let file = protox::file::File::from_source("bench.proto", &source).expect("the source is valid");
+    file.file_descriptor_proto().clone()
+}
 
 /// A pseudorandom sequence (splitmix64).
 struct Random(u64);

@@ -7,9 +7,11 @@ use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
 
 use super::message::{self, Entry, Member};
 use super::{FeatureColumn, FeatureKind};
+use crate::column_tree::Utf8;
 use crate::columns::{Bitmap, Items};
 use crate::decode::view;
 use crate::fault::{Fault, FaultKind, Result};
+use crate::finish::Tally;
 use crate::text::views_of_strings;
 
 /// The buffers of a column. Rows that no feature came for are NULL.
@@ -25,6 +27,8 @@ pub(super) struct Column {
     misfit: Option<Misfit>,
     /// Whether the column is asked for.
     pub(super) wanted: bool,
+    /// What becomes of strings that are not UTF-8.
+    utf8: Utf8,
 }
 
 /// A feature that does not fit its column.
@@ -44,13 +48,13 @@ enum Values {
 }
 
 impl Column {
-    pub(super) fn new(spec: FeatureColumn, wanted: bool) -> Self {
+    pub(super) fn new(spec: FeatureColumn, wanted: bool, utf8: Utf8) -> Self {
         let values = match spec.kind.member() {
             Member::Int64 => Values::Int64(Vec::new()),
             Member::Float => Values::Float(Vec::new()),
             Member::Bytes => Values::Bytes(Vec::new()),
         };
-        Self { spec, values, items: Items::default(), present: Bitmap::default(), misfit: None, wanted }
+        Self { spec, values, items: Items::default(), present: Bitmap::default(), misfit: None, wanted, utf8 }
     }
 
     /// Makes the feature in `entry` the one of `row`, the last row so far, and returns whether it fits. One
@@ -104,15 +108,16 @@ impl Column {
     /// # Errors
     /// [`FaultKind::InvalidUtf8`] for a string that is none; [`FaultKind::TooLarge`] for lists beyond what
     /// 32-bit offsets reach.
-    pub(super) fn take(&mut self, data: &Buffer, rows: usize) -> Result<ArrayRef> {
+    pub(super) fn take(&mut self, data: &Buffer, rows: usize, tally: &mut Tally) -> Result<ArrayRef> {
+        let text = (self.spec.kind == FeatureKind::String).then_some(self.utf8);
         let present = NullBuffer::new(self.present.take(rows));
         let nulls = Some(present).filter(|present| present.null_count() > 0);
         if !self.spec.list {
             self.values.resize(rows);
-            return self.values.take(self.spec.kind, data, nulls);
+            return self.values.take(text, data, nulls, tally);
         }
         let (offsets, _) = self.items.take(rows)?;
-        let values = self.values.take(self.spec.kind, data, None)?;
+        let values = self.values.take(text, data, None, tally)?;
         let offsets = OffsetBuffer::new(offsets.into());
         Ok(Arc::new(ListArray::try_new(self.spec.item(), offsets, values, nulls)?))
     }
@@ -157,17 +162,21 @@ impl Values {
         }
     }
 
-    /// The values as an array of `kind`; there is room for as many again afterwards.
-    fn take(&mut self, kind: FeatureKind, data: &Buffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    /// The values as an array, of strings if byte strings are `text`; there is room for as many again afterwards.
+    fn take(
+        &mut self,
+        text: Option<Utf8>,
+        data: &Buffer,
+        nulls: Option<NullBuffer>,
+        tally: &mut Tally,
+    ) -> Result<ArrayRef> {
         Ok(match self {
             Self::Int64(values) => Arc::new(Int64Array::try_new(renew(values).into(), nulls)?),
             Self::Float(values) => Arc::new(Float32Array::try_new(renew(values).into(), nulls)?),
-            Self::Bytes(views) if kind == FeatureKind::String => {
-                views_of_strings(renew(views), data, nulls, true, &mut 0)?
-            }
-            Self::Bytes(views) => {
-                Arc::new(BinaryViewArray::try_new(renew(views).into(), [data.clone()], nulls)?)
-            }
+            Self::Bytes(views) => match text {
+                Some(utf8) => views_of_strings(renew(views), data, nulls, utf8, tally)?,
+                None => Arc::new(BinaryViewArray::try_new(renew(views).into(), [data.clone()], nulls)?),
+            },
         })
     }
 }

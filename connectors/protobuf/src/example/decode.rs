@@ -10,9 +10,10 @@ use super::FeatureColumn;
 use super::column::Column;
 use super::message;
 use super::names::Names;
+use crate::column_tree::Utf8;
 use crate::fault::Result;
 use crate::finish::Tally;
-use crate::options::OnBadValue;
+use crate::options::{InvalidUtf8, Mapping, OnBadValue};
 use crate::rows::Arrays;
 
 /// Decodes `tf.train.Example` records to some of the columns that show their features.
@@ -29,14 +30,15 @@ pub(crate) struct ExampleDecoder {
 }
 
 impl ExampleDecoder {
-    /// A decoder for those of `columns` that are at the indices `wanted`. If records are `judged` as a whole,
+    /// A decoder for those of `columns` that are at the indices `wanted`. If records are judged as a whole,
     /// the others are decoded too.
-    pub(crate) fn new(
-        columns: &[FeatureColumn],
-        wanted: &[usize],
-        judged: bool,
-        on_bad_value: OnBadValue,
-    ) -> Self {
+    pub(crate) fn new(columns: &[FeatureColumn], wanted: &[usize], mapping: &Mapping) -> Self {
+        let judged = mapping.judges_whole_records();
+        let utf8 = match mapping.invalid_utf8 {
+            InvalidUtf8::Auto | InvalidUtf8::Error => Utf8::Strict,
+            InvalidUtf8::Replace => Utf8::Replace,
+            InvalidUtf8::Null => Utf8::Null,
+        };
         let decoded: Vec<usize> =
             (0..columns.len()).filter(|index| judged || wanted.contains(index)).collect();
         let place = |index: &usize| decoded.binary_search(index).ok();
@@ -45,10 +47,10 @@ impl ExampleDecoder {
             places: (0..columns.len()).map(|index| place(&index)).collect(),
             columns: decoded
                 .iter()
-                .map(|index| Column::new(columns[*index].clone(), wanted.contains(index)))
+                .map(|index| Column::new(columns[*index].clone(), wanted.contains(index), utf8))
                 .collect(),
             order: wanted.iter().filter_map(place).collect(),
-            on_bad_value,
+            on_bad_value: mapping.on_bad_value,
             nulled: 0,
         }
     }
@@ -77,23 +79,24 @@ impl ExampleDecoder {
         arrays
     }
 
-    fn walk_and_finish(
-        &mut self,
-        block: &RecordBlock,
-        rows: impl Iterator<Item = usize>,
-    ) -> Result<Arrays> {
+    fn walk_and_finish(&mut self, block: &RecordBlock, rows: impl Iterator<Item = usize>) -> Result<Arrays> {
         let mut count = 0;
         for row in rows {
             let (begin, end) = block.places().get(row).copied().unwrap_or_default();
             self.record(block.data(), count, begin as usize..end as usize)?;
             count += 1;
         }
+        let mut tally = Tally { nulled: self.nulled, ..Tally::default() };
         let arrays = self.columns.iter_mut().map(|column| {
-            column.take(block.data(), count).map_err(|fault| fault.within(&column.spec.name))
+            let before = tally.clone();
+            let array = column.take(block.data(), count, &mut tally);
+            if !column.wanted {
+                tally = before;
+            }
+            array.map_err(|fault| fault.within(&column.spec.name))
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
         let columns = self.order.iter().map(|&place| Arc::clone(&arrays[place])).collect();
-        let tally = Tally { nulled: self.nulled, ..Tally::default() };
         Ok(Arrays { columns, tally, ..Arrays::default() })
     }
 

@@ -9,7 +9,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use recordfusion_core::{RecordBlock, RecordBlockBuilder};
 
 use super::*;
-use crate::fault::Result;
+use crate::options::{Mapping, OnBadValue};
 
 /// A length-delimited field.
 fn field(number: u32, body: impl AsRef<[u8]>) -> Vec<u8> {
@@ -70,9 +70,13 @@ fn columns(text: &str) -> Vec<FeatureColumn> {
     }
 }
 
+fn policy(on_bad_value: OnBadValue) -> Mapping {
+    Mapping { on_bad_value, ..Mapping::default() }
+}
+
 fn decoder(text: &str, on_bad_value: OnBadValue) -> ExampleDecoder {
     let columns = columns(text);
-    ExampleDecoder::new(&columns, &(0..columns.len()).collect::<Vec<_>>(), false, on_bad_value)
+    ExampleDecoder::new(&columns, &(0..columns.len()).collect::<Vec<_>>(), &policy(on_bad_value))
 }
 
 /// The rows of a batch: the values of each, with bars between them.
@@ -85,10 +89,7 @@ fn rows(arrays: &[ArrayRef]) -> Vec<String> {
 }
 
 /// All rows, or the first fault in words.
-fn decode(
-    decoder: &mut ExampleDecoder,
-    records: &[impl AsRef<[u8]>],
-) -> std::result::Result<Vec<String>, String> {
+fn decode(decoder: &mut ExampleDecoder, records: &[impl AsRef<[u8]>]) -> Result<Vec<String>, String> {
     let arrays = decoder.decode(&block(records), 0..records.len());
     arrays.map(|arrays| rows(&arrays.columns)).map_err(|fault| fault.describe(MESSAGE))
 }
@@ -276,7 +277,11 @@ fn what_does_not_fit_its_column_is_an_error_or_null() {
         let others = [entry("y", int64s(&[5]))];
         let records =
             [example(&others), example(&[entry("x", &feature), others[0].clone()]), example(&others)];
-        assert_eq!(decode(&mut decoder(&text, OnBadValue::Error), &records), Err(fault(expected)), "{column}");
+        assert_eq!(
+            decode(&mut decoder(&text, OnBadValue::Error), &records),
+            Err(fault(expected)),
+            "{column}"
+        );
         let mut lenient = decoder(&text, OnBadValue::Null);
         for (records, expected, nulled) in [(&records[..], 3, 1), (&records[..1], 1, 0)] {
             let arrays = lenient.decode(&block(records), 0..records.len()).expect("NULL is allowed");
@@ -331,7 +336,7 @@ fn malformed_messages_are_faults_where_they_are_looked_into() {
         ("another feature", example(&[entry("other", [0x1a, 1])]), Ok(vec!["NULL".to_string()])),
         ("a feature that is not wanted", example(&[entry("y", [0x1a, 1])]), Ok(vec!["NULL".to_string()])),
     ] {
-        let mut decoder = ExampleDecoder::new(&columns("x:int64, y:int64"), &[0], false, OnBadValue::Error);
+        let mut decoder = ExampleDecoder::new(&columns("x:int64, y:int64"), &[0], &policy(OnBadValue::Error));
         assert_eq!(decode(&mut decoder, &[record]), expected, "{what}");
         let next = example(&[entry("x", int64s(&[1]))]);
         assert_eq!(decode(&mut decoder, &[vec![], next]).expect("valid"), ["NULL", "1"], "after {what}");
@@ -357,12 +362,10 @@ fn wanted_columns_come_in_their_order() {
         ])
     };
     let records = [record(10), record(20), record(30)];
-    let mut decoder = ExampleDecoder::new(&columns("a:int64, b:int64, c:int64"), &[2, 0], false, OnBadValue::Error);
-    for (range, expected) in [
-        (0..3, vec!["12|10", "22|20", "32|30"]),
-        (1..2, vec!["22|20"]),
-        (3..3, vec![]),
-    ] {
+    let mut decoder =
+        ExampleDecoder::new(&columns("a:int64, b:int64, c:int64"), &[2, 0], &policy(OnBadValue::Error));
+    for (range, expected) in [(0..3, vec!["12|10", "22|20", "32|30"]), (1..2, vec!["22|20"]), (3..3, vec![])]
+    {
         let arrays = decoder.decode(&block(&records), range.clone()).expect("valid");
         assert_eq!(rows(&arrays.columns), expected, "{range:?}");
     }

@@ -104,7 +104,7 @@ fn every_error_says_what_to_do() {
         (
             vec![says("a", Some("Mani"), &[("m.proto", SOURCE)])],
             no_options.clone(),
-            "a: there is no message type Mani; did you mean 'Many' or 'M'?",
+            "a: there is no message type Mani; did you mean 'Many'?",
         ),
         (
             vec![says("a", Some("Else"), &[("m.proto", SOURCE)])],
@@ -119,7 +119,7 @@ fn every_error_says_what_to_do() {
         (
             vec![typed("a")],
             message_type("Mani"),
-            "option 'message_type': a: there is no message type Mani; did you mean 'Many' or 'M'?",
+            "option 'message_type': a: there is no message type Mani; did you mean 'Many'?",
         ),
         (
             vec![silent("a"), named("b", "M")],

@@ -126,12 +126,12 @@ impl RecursionDepth {
     }
 
     fn from_options(options: &Options) -> Result<Self> {
-        let wanted = format!("a whole number from 0 to {}", Self::MAX);
-        let Some(levels) = options.parse::<u8>("recursion_depth", &wanted)? else {
+        let text = options.get("recursion_depth").unwrap_or_default().trim();
+        if text.is_empty() {
             return Ok(Self::default());
-        };
-        Self::new(levels).ok_or_else(|| {
-            let reason = format!("'{levels}' is not {wanted}");
+        }
+        text.parse().ok().and_then(Self::new).ok_or_else(|| {
+            let reason = format!("'{text}' is not a whole number from 0 to {}", Self::MAX);
             Error::Option { name: "recursion_depth".to_string(), reason }
         })
     }

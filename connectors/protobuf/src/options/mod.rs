@@ -79,7 +79,8 @@ impl ProtobufOptions {
 
 fn features(options: &Options) -> Result<Option<Features>> {
     let Some(text) = options.get("features").filter(|text| !text.trim().is_empty()) else { return Ok(None) };
-    let bad = |error: FeaturesError| Error::Option { name: "features".to_string(), reason: error.to_string() };
+    let bad =
+        |error: FeaturesError| Error::Option { name: "features".to_string(), reason: error.to_string() };
     text.parse().map(Some).map_err(bad)
 }
 

@@ -66,6 +66,13 @@ pub fn decoder(source: &str) -> RecordDecoder {
     open(files.iter().map(|file| file.encode_to_vec().into()).collect(), "M").expect("a table")
 }
 
+/// The decoder of the message type `M` of a .proto text, with options.
+pub fn decoder_with(source: &str, options: &[(&str, &str)]) -> RecordDecoder {
+    let files = compile(source).file;
+    let descriptors = files.iter().map(|file| file.encode_to_vec().into()).collect();
+    open_with(descriptors, "M", &options.iter().copied().collect()).expect("a table")
+}
+
 /// The decoder of a fixture's serialized `FileDescriptorSet`, which may be of any edition.
 pub fn fixture_decoder(set: &[u8], message: &str) -> RecordDecoder {
     open(files_of(set), message).expect("a table")

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use prost::{Message, Oneof};
 
 use super::*;
+use crate::options::OnBadValue;
 
 #[derive(Clone, PartialEq, Message)]
 struct Example {
@@ -227,7 +228,7 @@ fn any_columns() -> impl Strategy<Value = Vec<FeatureColumn>> {
 /// What the decoder makes of the records is what prost makes of them.
 fn check(columns: &[FeatureColumn], records: &[Vec<u8>]) {
     let all: Vec<usize> = (0..columns.len()).collect();
-    let mut decoder = ExampleDecoder::new(columns, &all, false, OnBadValue::Null);
+    let mut decoder = ExampleDecoder::new(columns, &all, &policy(OnBadValue::Null));
     let found = decoder.decode(&block(records), 0..records.len());
     match (found, expected(columns, records)) {
         (Ok(found), Some((expected, misfits))) => {
@@ -238,7 +239,7 @@ fn check(columns: &[FeatureColumn], records: &[Vec<u8>]) {
             assert_eq!(found.is_ok(), expected.is_some(), "{columns:?} {records:02x?}")
         }
     }
-    let mut strict = ExampleDecoder::new(columns, &all, false, OnBadValue::Error);
+    let mut strict = ExampleDecoder::new(columns, &all, &policy(OnBadValue::Error));
     let accepted = strict.decode(&block(records), 0..records.len()).is_ok();
     assert_eq!(accepted, expected(columns, records).is_some_and(|(_, misfits)| misfits == 0));
 }
@@ -275,7 +276,7 @@ proptest! {
                 prop_assert!(agree);
                 prop_assert_eq!(columns.len(), kinds.len());
                 let all: Vec<usize> = (0..columns.len()).collect();
-                let mut decoder = ExampleDecoder::new(&columns, &all, false, OnBadValue::Error);
+                let mut decoder = ExampleDecoder::new(&columns, &all, &policy(OnBadValue::Error));
                 prop_assert!(decoder.decode(&block(&records), 0..records.len()).is_ok());
             }
             Err(error) => prop_assert!(!agree || kinds.is_empty(), "{}", error),
@@ -296,7 +297,7 @@ proptest! {
         }
         let _ = infer(&[block(&records)]);
         let all: Vec<usize> = (0..columns.len()).collect();
-        let fresh = || ExampleDecoder::new(&columns, &all, false, OnBadValue::Null);
+        let fresh = || ExampleDecoder::new(&columns, &all, &policy(OnBadValue::Null));
         let mut decoder = fresh();
         let together = decoder.decode(&block(&records), 0..records.len());
         let mut rows = Vec::new();
@@ -308,7 +309,7 @@ proptest! {
         }
         prop_assert_eq!(together.is_ok(), rows.len() == records.len());
         if let Ok(together) = together {
-            prop_assert_eq!(super::rows(&together), rows.concat());
+            prop_assert_eq!(super::rows(&together.columns), rows.concat());
         }
     }
 }
