@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 use recordfusion_core::{Error, Projection, Result, Selection};
 
 use super::check::Messages;
@@ -254,6 +255,11 @@ impl<'a> Compiler<'a> {
             }
             Form::Map { key, value, known_values } => {
                 let items = push(&mut self.columns.items, Items::default());
+                // As a list of structs it is looked into by the names of the parts.
+                let wanted = match node.field.data_type() {
+                    DataType::List(_) => wanted.field(value.field.name()).unwrap_or(&NOTHING),
+                    _ => wanted,
+                };
                 let (detail, source) = self.map(items, [key.as_ref(), value.as_ref()], *known_values, wanted);
                 slots(message, node, Slot { op: Op::MapEntry, place: Place::Item(items), column: 0, detail });
                 return source;
