@@ -19,7 +19,7 @@ use datafusion::physical_plan::empty::EmptyExec;
 use futures::TryStreamExt;
 use recordfusion_core::{Connector, Options, RecordFile, Table};
 
-use super::files::{is_hidden, list_files, partition_columns, recognise_files};
+use super::files::{forget_listing, is_hidden, list_files, partition_columns, recognise_files};
 use super::settings::table_options;
 use super::{RecordFormat, external};
 
@@ -190,6 +190,7 @@ impl RecordTable {
     async fn files_to_scan(&self, session: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
         let mut all = vec![];
         for path in &self.paths {
+            forget_listing(session, path);
             let store = session.runtime_env().object_store(path)?;
             let files =
                 pruned_partition_list(session, store.as_ref(), path, filters, "", &self.partition_columns)
