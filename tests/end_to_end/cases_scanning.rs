@@ -19,7 +19,10 @@ use crate::surfaces::{OnDisk, answer};
 
 /// Puts the same files into a folder on disk and into a store in memory, and gives a session that has the
 /// store and the locations of both.
-async fn places(partitions: usize, files: &[(&str, Vec<u8>)]) -> (SessionContext, tempfile::TempDir, [String; 2]) {
+async fn places(
+    partitions: usize,
+    files: &[(&str, Vec<u8>)],
+) -> (SessionContext, tempfile::TempDir, [String; 2]) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes) in files {
         let path = folder.path().join(name);
@@ -158,10 +161,11 @@ async fn every_cut_gives_each_record_once() {
 
 #[tokio::test]
 async fn any_number_of_partitions_gives_each_record_once() {
-    let options = WriterOptions::new().compression(CompressionType::None).chunk_size(60_000);
+    let options = WriterOptions::new().compression(CompressionType::None).chunk_size(50_000);
     let options = options.set_serialized_metadata(metadata(EVENT, "t.Event"));
     let file = riegeli_bytes((0..5000).map(|id| event(id).encode_to_vec()), options);
-    assert!(file.len() > 10 * 60_000, "{}", file.len());
+    let chunks = chunks(&file).len() as u64;
+    assert!(chunks > 10);
     let sql = "SELECT count(*) AS n, count(DISTINCT id) AS d, sum(id) AS s FROM t";
     for partitions in [1, 2, 3, 5, 8, 13, 21, 34, 64] {
         let (ctx, _folder, locations) = places(partitions, &[("t.riegeli", file.clone())]).await;
@@ -170,10 +174,11 @@ async fn any_number_of_partitions_gives_each_record_once() {
             create(&ctx, "", &format!("{location}t.riegeli")).await;
             let found = one(&ctx, sql).await;
             assert_eq!(found, r#"{"n":5000,"d":5000,"s":12497500}"#, "{partitions} {location}");
-            let scanned = metric(&ctx, "SELECT id FROM t", "chunks_read").await;
-            assert_eq!(scanned, metric(&ctx, "SELECT id, tag FROM t", "chunks_read").await);
+            assert_eq!(metric(&ctx, "SELECT id FROM t", "chunks_read").await, chunks, "{partitions}");
             let bytes = metric(&ctx, "SELECT id FROM t", "bytes_scanned").await;
-            assert!(bytes < file.len() as u64 * 5 / 4, "{partitions} partitions read {bytes} bytes");
+            // A chunk that reaches beyond a cut may be read in part by both sides.
+            let most = file.len() as u64 + partitions.min(8) as u64 * (1 << 16);
+            assert!(bytes <= most, "{partitions} partitions read {bytes} of {} bytes", file.len());
         }
     }
 }
@@ -220,7 +225,8 @@ async fn a_stray_file_beside_partition_folders_is_named_on_disk_too() {
     let (ctx, folder, locations) = places(2, &files).await;
     for location in &locations {
         for partitioned in ["", "PARTITIONED BY (day)"] {
-            let sql = format!("CREATE EXTERNAL TABLE t STORED AS RIEGELI {partitioned} LOCATION '{location}t/'");
+            let sql =
+                format!("CREATE EXTERNAL TABLE t STORED AS RIEGELI {partitioned} LOCATION '{location}t/'");
             let message = error(&ctx, &sql).await;
             assert!(message.contains("t/x.riegeli lies in no partition folder"), "{message}");
         }
@@ -233,8 +239,23 @@ async fn a_stray_file_beside_partition_folders_is_named_on_disk_too() {
     }
 }
 
+#[tokio::test]
+async fn files_that_come_later_are_seen() {
+    let (ctx, folder, [disk, _]) = places(2, &[("t/a.riegeli", event_file(0..10, 1000, false))]).await;
+    let location = format!("{disk}t/");
+    create(&ctx, "", &location).await;
+    let count = "SELECT count(*) AS n FROM t";
+    assert_eq!(one(&ctx, count).await, r#"{"n":10}"#);
+    fs::write(folder.path().join("t/b.riegeli"), event_file(10..15, 1000, true)).expect("written");
+    assert_eq!(one(&ctx, count).await, r#"{"n":15}"#);
+    assert_eq!(one(&ctx, &format!("SELECT count(*) AS n FROM '{location}'")).await, r#"{"n":15}"#);
+    fs::remove_file(folder.path().join("t/a.riegeli")).expect("removed");
+    assert_eq!(one(&ctx, count).await, r#"{"n":5}"#);
+}
+
 async fn create_partitioned(ctx: &SessionContext, partitioned: &str, location: &str) {
-    let sql = format!("CREATE OR REPLACE EXTERNAL TABLE t STORED AS RIEGELI {partitioned} LOCATION '{location}'");
+    let sql =
+        format!("CREATE OR REPLACE EXTERNAL TABLE t STORED AS RIEGELI {partitioned} LOCATION '{location}'");
     rows(ctx, &sql).await.expect(&sql);
 }
 
@@ -267,7 +288,9 @@ async fn files_without_records_have_no_rows() {
             let all = rows(&ctx, "SELECT id FROM t").await.expect("reads");
             assert_eq!(all.len(), count, "{location}{folder} {columns}");
         }
-        let message = error(&ctx, &format!("CREATE EXTERNAL TABLE z STORED AS RIEGELI LOCATION '{location}zero/'")).await;
+        let message =
+            error(&ctx, &format!("CREATE EXTERNAL TABLE z STORED AS RIEGELI LOCATION '{location}zero/'"))
+                .await;
         assert!(message.contains("all 2 files at ") && message.contains("are empty (0 bytes)"), "{message}");
     }
 }
@@ -367,15 +390,15 @@ async fn records_of_100_mib_are_read_in_bounded_memory() {
         assert!(file.len() > records * LEN);
         let disk = OnDisk::new("t.riegeli", &file);
         drop(file);
-        let sql = "SELECT sum(n) AS n, count(b) AS b, max(b) = min(b) AS same FROM t";
-        let (printed, peak) = with_peak_memory(&["query", "--format=ndjson", "--partitions=1", &disk.sql(sql)]);
-        assert_eq!(printed, format!("{{\"n\":{},\"b\":{records},\"same\":true}}\n", 7 * records));
+        let sql = "SELECT sum(n) AS n, count(b) AS b FROM t";
+        let (printed, peak) =
+            with_peak_memory(&["query", "--format=ndjson", "--partitions=1", &disk.sql(sql)]);
+        assert_eq!(printed, format!("{{\"n\":{},\"b\":{records}}}\n", 7 * records));
         peaks.extend(peak);
     }
     if let [one, three] = peaks[..] {
-        println!("peak memory: {one} and {three} KiB");
-        assert!(three < one + one / 4 + (LEN >> 10), "{one} KiB for one record, {three} KiB for three");
-        assert!(three < 5 * (LEN >> 10), "{three} KiB");
+        assert!(three < one + one / 4, "{one} KiB for one record, {three} KiB for three");
+        assert!(three < 3 * (LEN >> 10), "{three} KiB");
     }
 }
 

@@ -63,7 +63,7 @@ impl OnDisk {
 }
 
 fn by_path(query: &str, path: &str) -> String {
-    query.replace("FROM t", &format!("FROM '{path}'"))
+    query.replace("FROM t", &format!("FROM '{path}' AS t"))
 }
 
 /// The answer to a query of the table `t`, for each of some files that shall give the same one, in the order
