@@ -4,12 +4,7 @@ use prost::Message;
 use riegeli::{CompressionType, ReaderOptions, RecordReader, WriterOptions};
 
 use crate::support::{EVENT, context, data, event, in_memory, metadata, riegeli_bytes, rows, text, tool};
-use crate::surfaces::{Answer, Converted, OnDisk, answer, files, hex, message_files};
-
-/// The answer that these lines are.
-fn lines(lines: &[&str]) -> Answer {
-    Ok(lines.iter().map(ToString::to_string).collect())
-}
+use crate::surfaces::{Converted, OnDisk, answer, files, hex, lines, message_files};
 
 /// Twenty events in both layouts.
 fn events() -> [Vec<u8>; 2] {

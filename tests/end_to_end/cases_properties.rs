@@ -243,3 +243,105 @@ fn rows_do_not_depend_on_how_they_are_read() {
         runtime.block_on(check(&table, &projections, partitions, batch_size))?;
     });
 }
+
+/// A message with everything that options change, at the top and below messages, lists and maps.
+const NESTED: &str = r#"
+    syntax = "proto3";
+    package t;
+    import "google/protobuf/timestamp.proto";
+    import "google/protobuf/duration.proto";
+    import "google/protobuf/any.proto";
+    enum Level { LOW = 0; HIGH = 1; }
+    message None {}
+    message Sub {
+      int32 x = 1; optional string text = 2; Level level = 3; uint64 big = 4;
+      oneof one { int32 a = 5; string b = 6; Sub c = 7; }
+      google.protobuf.Timestamp at = 8; google.protobuf.Duration took = 9; google.protobuf.Any any = 10;
+      map<int32, Sub> children = 11; None none = 12; repeated Level levels = 13;
+    }
+    message M { int32 id = 1; Sub sub = 2; repeated Sub subs = 3; map<string, Sub> named = 4; }
+"#;
+
+/// Subs: without anything; with scalars, times and a member; with one below that and in a map.
+const SUBS: [&str; 3] = [
+    "",
+    "08 05 12 01 78 18 01 20 ff ff ff ff ff ff ff ff ff 01 28 07 42 04 08 05 10 06 4a 02 08 03 62 00 6a 02 01 00",
+    "18 09 3a 04 08 06 32 00 5a 06 08 01 12 02 08 08 52 03 0a 01 75",
+];
+
+fn nested_record(id: i32, sub: Option<usize>, subs: &[usize], named: &[usize]) -> Vec<u8> {
+    use prost::encoding::{bytes, int32};
+    let mut record = vec![];
+    int32::encode(1, &id, &mut record);
+    if let Some(sub) = sub {
+        bytes::encode(2, &hex(SUBS[sub]), &mut record);
+    }
+    for sub in subs {
+        bytes::encode(3, &hex(SUBS[*sub]), &mut record);
+    }
+    for sub in named {
+        let mut entry = vec![0x0a, 1, b'a' + *sub as u8];
+        bytes::encode(2, &hex(SUBS[*sub]), &mut entry);
+        bytes::encode(4, &entry, &mut record);
+    }
+    record
+}
+
+/// Parts of columns, asked for alone and together, are what they are in whole columns: with every option that
+/// changes what columns look like.
+#[tokio::test]
+async fn parts_are_those_of_whole_columns_with_any_options() {
+    let records = [
+        nested_record(0, None, &[], &[]),
+        nested_record(1, Some(1), &[0, 1, 2], &[1, 2]),
+        nested_record(2, Some(2), &[2, 2], &[0]),
+        nested_record(3, Some(0), &[1], &[2, 1, 0]),
+    ];
+    let fields = [
+        "x", "text", "level", "big", "a", "b", "c", "at", "took", "any", "children", "none", "levels",
+        "one_case",
+    ];
+    for (at, options) in [
+        "enum 'number', recursion_depth '2', recursion 'drop'",
+        "map 'list', map_keys 'exact', string_type 'utf8'",
+        "map 'list', oneof_case 'true', on_bad_record 'null'",
+        "oneof_case 'true', enum 'string', absent 'default'",
+        "absent 'default', empty_list 'null', implicit 'null'",
+        "timestamp 'struct', duration 'struct', empty_message 'struct', unsigned 'widen'",
+        "on_bad_record 'skip', recursion 'json', string_type 'large_utf8', oneof_case 'true'",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let writer = WriterOptions::new().transpose(at % 2 == 1);
+        let file = riegeli_bytes(&records, writer.set_serialized_metadata(metadata(NESTED, "t.M")));
+        let ctx = context(1, 3);
+        in_memory(&ctx, &[("t.riegeli", file)]).await;
+        let create = format!(
+            "CREATE EXTERNAL TABLE t STORED AS RIEGELI LOCATION 'mem:///t.riegeli' OPTIONS ({options})"
+        );
+        rows(&ctx, &create).await.expect(&create);
+        rows(&ctx, "CREATE TABLE whole AS SELECT * FROM t").await.expect("reads");
+        let places = match options.contains("map 'list'") {
+            true => ["subs[2]", "named[1]['value']", "sub['children'][1]['value']", "named[1]['value']['c']"],
+            false => ["subs[2]", "named['b']", "sub['children'][1]", "named['c']['c']"],
+        };
+        // Where recursion ends there are no fields, and some fields are there with an option only.
+        let mut parts = vec![];
+        for part in places.iter().flat_map(|place| fields.map(|field| format!("{place}['{field}'] AS p"))) {
+            if ctx.sql(&format!("SELECT {part} FROM whole")).await.is_ok() {
+                parts.push(part);
+            }
+        }
+        assert!(parts.len() > 30, "{} parts with {options}", parts.len());
+        let pairs = parts
+            .windows(2)
+            .step_by(4)
+            .map(|pair| format!("{}, {} AS q", pair[0], pair[1].trim_end_matches(" AS p")));
+        for list in parts.iter().cloned().chain(pairs.collect::<Vec<_>>()) {
+            let found = rows(&ctx, &format!("SELECT {list} FROM t")).await.expect(&list);
+            let whole = rows(&ctx, &format!("SELECT {list} FROM whole")).await.expect(&list);
+            assert_eq!(found, whole, "{list} with {options}");
+        }
+    }
+}

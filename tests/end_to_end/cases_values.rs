@@ -6,12 +6,7 @@ use prost::Message;
 use riegeli::{CompressionType, WriterOptions};
 
 use crate::support::{compiled, data, metadata_of, riegeli_bytes};
-use crate::surfaces::{Answer, Converted, answer, files, hex, message_files};
-
-/// The answer that these lines are.
-fn lines(lines: &[&str]) -> Answer {
-    Ok(lines.iter().map(ToString::to_string).collect())
-}
+use crate::surfaces::{Converted, answer, files, hex, lines, message_files};
 
 #[tokio::test]
 async fn zeros_are_zeros_and_only_fields_with_presence_are_null() {

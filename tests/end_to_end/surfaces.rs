@@ -14,6 +14,11 @@ use crate::support::{context, in_memory, metadata, riegeli_bytes, rows, text, to
 /// Rows as JSON lines, or the message of the error.
 pub(crate) type Answer = Result<Vec<String>, String>;
 
+/// The answer that these lines are.
+pub(crate) fn lines(lines: &[&str]) -> Answer {
+    Ok(lines.iter().map(ToString::to_string).collect())
+}
+
 /// Bytes that are written as hexadecimal digits.
 pub(crate) fn hex(digits: &str) -> Vec<u8> {
     let digits: String = digits.split_whitespace().collect();
