@@ -4,6 +4,7 @@ mod cases_options;
 mod cases_properties;
 mod cases_scanning;
 mod cases_values;
+mod conformance;
 mod convert;
 mod pushdown;
 mod reference_files;

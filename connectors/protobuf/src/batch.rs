@@ -9,9 +9,9 @@ use arrow::array::{
 use arrow::datatypes::{DataType, SchemaRef};
 use recordfusion_core::{RecordBlock, Result, ScanCounters};
 
-use crate::decode::view;
 use crate::options::MetadataColumn;
 use crate::rows::{RowDecoder, Rows};
+use crate::view::view;
 
 /// Where a column of a batch comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

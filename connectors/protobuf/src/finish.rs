@@ -16,43 +16,16 @@ use arrow::datatypes::{DataType, Fields, Int32Type};
 
 use crate::column_tree::{Shape, Utf8};
 use crate::columns::Columns;
-use crate::descriptor::Descriptors;
+use crate::decoded::Tally;
+use crate::descriptor::{Descriptors, MessageId};
 use crate::fault::{FaultKind, Result};
 use crate::map_entries::{entries_to_keep, keep_entries};
 use crate::numbers::{longs, words};
 use crate::options::{EmptyList, Mapping};
 use crate::plan::{NO_MEMBER, Output, Plan, Source};
+use crate::proto_json::JsonTexts;
 use crate::text::{strings, texts, views_of_strings};
-use crate::well_known::{self, JsonKind, json_text};
-
-/// What was noticed while arrays were made.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    /// Timestamps, durations and times of day that lost digits.
-    pub truncated: u64,
-    /// Strings that were mended.
-    pub mended: u64,
-    /// Values that are NULL because no column can hold them.
-    pub nulled: u64,
-    /// Whether a value that no column can hold is NULL, and no fault.
-    pub null_bad_values: bool,
-}
-
-impl Tally {
-    /// The value, or NULL for a bad one where that is wanted.
-    ///
-    /// # Errors
-    /// The fault, if it is to be one.
-    pub(crate) fn value<T>(&mut self, value: Result<T>) -> Result<Option<T>> {
-        match value {
-            Err(fault) if self.null_bad_values && matches!(fault.kind(), FaultKind::BadValue(_)) => {
-                self.nulled += 1;
-                Ok(None)
-            }
-            other => other.map(Some),
-        }
-    }
-}
+use crate::well_known;
 
 /// Makes the arrays of one batch.
 pub(crate) struct Finish<'a> {
@@ -155,7 +128,9 @@ impl Finish<'_> {
                     Int32Array::try_new(members.into_iter().map(|member| member as i32).collect(), nulls)?;
                 Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(names))?)
             }
-            Source::Json { column, kind } => self.json(*column, *kind, data_type, rows, nulls.as_ref())?,
+            Source::Json { column, message } => {
+                self.json(*column, *message, data_type, rows, nulls.as_ref())?
+            }
             Source::Message { shape, fields } => self.message(*shape, fields, data_type, rows, nulls)?,
             Source::List { items, item } => self.list(*items, *item, data_type, rows, nulls)?,
             Source::Map { items, key, value } => self.map(*items, [*key, *value], data_type, rows, nulls)?,
@@ -186,18 +161,19 @@ impl Finish<'_> {
     fn json(
         &mut self,
         column: u32,
-        kind: JsonKind,
+        message: MessageId,
         data_type: &DataType,
         rows: usize,
         nulls: Option<&NullBuffer>,
     ) -> Result<ArrayRef> {
         let (offsets, bytes) = self.columns.bytes[column as usize].take::<i64>(rows)?;
+        let mut json = JsonTexts::new(self.descriptors);
         let text = |row: usize| {
             if nulls.is_some_and(|nulls| nulls.is_null(row)) {
                 return Ok(None);
             }
-            let message = &bytes[offsets[row] as usize..offsets[row + 1] as usize];
-            self.tally.value(json_text(self.descriptors, kind, message))
+            let bytes = &bytes[offsets[row] as usize..offsets[row + 1] as usize];
+            self.tally.value(json.text(message, bytes))
         };
         texts((0..rows).map(text), data_type)
     }

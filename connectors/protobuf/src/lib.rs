@@ -4,6 +4,7 @@ mod batch;
 mod column_tree;
 mod columns;
 mod decode;
+mod decoded;
 pub mod descriptor;
 mod enum_names;
 mod example;
@@ -20,6 +21,7 @@ mod record;
 mod rows;
 mod schema;
 mod text;
+mod view;
 mod well_known;
 mod wire;
 

@@ -9,13 +9,13 @@ use recordfusion_core::{RecordBlock, Result};
 use crate::column_tree::Node;
 use crate::columns::Columns;
 use crate::decode::Walk;
+use crate::decoded::{Arrays, Tally};
 use crate::descriptor::Descriptors;
 use crate::fault::Result as Decoded;
-use crate::finish::{Finish, Tally};
+use crate::finish::Finish;
 use crate::open::RecordType;
 use crate::options::{Mapping, OnBadValue};
 use crate::plan::{self, Compiled, Plan, Wanted};
-use crate::rows::Arrays;
 
 /// Decodes the messages of one scan.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use arrow::buffer::BooleanBuffer;
 use arrow::compute::take;
 use recordfusion_core::{Error, RecordBlock, Result, ScanCounters};
 
+use crate::decoded::Arrays;
 use crate::example::ExampleDecoder;
 use crate::fault::{Fault, FaultKind, Result as Decoded};
-use crate::finish::Tally;
 use crate::messages::MessageDecoder;
 use crate::options::OnBadRecord;
 
@@ -23,21 +23,6 @@ pub(crate) struct Rows {
     pub records: Vec<usize>,
     /// The records that were decoded.
     pub consumed: usize,
-}
-
-/// The arrays that some records became, and what was noticed on the way.
-#[derive(Default)]
-pub(crate) struct Arrays {
-    /// The wanted columns.
-    pub columns: Vec<ArrayRef>,
-    /// The unknown fields of each record, if they are wanted.
-    pub unknown: Option<ArrayRef>,
-    /// What was noticed of values.
-    pub tally: Tally,
-    /// Occurrences of known fields with another wire type.
-    pub mismatches: u64,
-    /// Which records lack a required field, if any does.
-    pub incomplete: Option<BooleanBuffer>,
 }
 
 /// Decodes records of one kind.

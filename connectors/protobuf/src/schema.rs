@@ -81,8 +81,8 @@ pub(crate) fn data_type(form: &Form, mapping: &Mapping) -> DataType {
     match form {
         Form::Number(kind) => number(*kind, mapping.unsigned),
         Form::Text { storage, .. } => text(*storage),
-        Form::Serialized { json: Some(_), .. } => made_text(mapping),
-        Form::Serialized { json: None, .. } => DataType::Binary,
+        Form::Serialized { json: true, .. } => made_text(mapping),
+        Form::Serialized { json: false, .. } => DataType::Binary,
         Form::Bytes(Storage::Shared) => DataType::BinaryView,
         Form::Bytes(Storage::Owned) => DataType::Binary,
         Form::Bytes(Storage::OwnedLarge) => DataType::LargeBinary,

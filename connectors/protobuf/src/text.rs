@@ -11,8 +11,8 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
 use crate::column_tree::Utf8;
+use crate::decoded::Tally;
 use crate::fault::{FaultKind, Result};
-use crate::finish::Tally;
 
 /// Most bytes of a string that lie in its view.
 const INLINE: usize = 12;

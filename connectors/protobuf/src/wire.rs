@@ -131,6 +131,20 @@ fn varint_by_bytes(rest: &[u8], at: &mut usize) -> Result<u64> {
     Err(if rest.len() < 10 { WireFault::Truncated } else { WireFault::LongVarint })
 }
 
+/// Passes over a varint.
+#[inline(always)]
+pub(crate) fn pass_varint(bytes: &[u8], at: &mut usize) -> Result<()> {
+    // Where eight bytes are left the first stop bit tells the length.
+    if let Some(word) = bytes.get(*at..).and_then(<[u8]>::first_chunk::<8>) {
+        let stops = !u64::from_le_bytes(*word) & CONTINUATION;
+        if stops != 0 {
+            *at += stops.trailing_zeros() as usize / 8 + 1;
+            return Ok(());
+        }
+    }
+    varint(bytes, at).map(drop)
+}
+
 /// The bytes of a varint.
 pub(crate) fn to_varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -267,6 +281,8 @@ mod tests {
                 let mut at = 0;
                 assert_eq!(varint(bytes, &mut at), Ok(value), "{bytes:x?}");
                 assert_eq!(at, padded.len() - 8);
+                let mut behind = 0;
+                assert_eq!(pass_varint(bytes, &mut behind).map(|()| behind), Ok(at));
             }
             let cut = &bytes[..bytes.len() - 1];
             assert_eq!(varint(cut, &mut 0), Err(WireFault::Truncated), "{cut:x?}");

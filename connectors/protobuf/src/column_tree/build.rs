@@ -15,7 +15,7 @@ use crate::options::{
     MapKeys, Mapping, Nullability, Recursion, StringType, TimestampForm,
 };
 use crate::schema;
-use crate::well_known::{self, JsonKind, WellKnown};
+use crate::well_known::{self, WellKnown};
 use crate::wire::MAX_DEPTH;
 
 /// Most leaf columns of a table (section 5, recursion).
@@ -197,9 +197,9 @@ impl<'a> Builder<'a> {
     fn message(&mut self, id: MessageId, group: bool) -> Result<Option<Form>> {
         let known = well_known::recognise(self.descriptors, id);
         let shape = match known {
-            Some(WellKnown::Json(kind)) => return self.serialized(id, Some(kind), group),
+            Some(WellKnown::Json(_)) => return self.serialized(id, true, group),
             Some(WellKnown::Any) if self.mapping.any == AnyForm::Json => {
-                return self.serialized(id, Some(JsonKind::Message(id)), group);
+                return self.serialized(id, true, group);
             }
             Some(WellKnown::Wrapper | WellKnown::FieldMask) => Shape::Only,
             Some(WellKnown::Timestamp) if self.mapping.timestamp != TimestampForm::Struct => Shape::Timestamp,
@@ -229,7 +229,7 @@ impl<'a> Builder<'a> {
         Ok(Some(Form::Message { shape, fields, group }))
     }
 
-    fn serialized(&mut self, id: MessageId, json: Option<JsonKind>, group: bool) -> Result<Option<Form>> {
+    fn serialized(&mut self, id: MessageId, json: bool, group: bool) -> Result<Option<Form>> {
         self.count_leaf()?;
         Ok(Some(Form::Serialized { id, json, group }))
     }
@@ -242,8 +242,8 @@ impl<'a> Builder<'a> {
 
     fn cut(&mut self, id: MessageId, group: bool) -> Result<Option<Form>> {
         match self.mapping.recursion {
-            Recursion::Binary => self.serialized(id, None, group),
-            Recursion::Json => self.serialized(id, Some(JsonKind::Message(id)), group),
+            Recursion::Binary => self.serialized(id, false, group),
+            Recursion::Json => self.serialized(id, true, group),
             Recursion::Drop => Ok(None),
             Recursion::Error => Err(Error::Schema(format!(
                 "message type {} contains itself, in {} (the option 'recursion' says what to make of such types)",

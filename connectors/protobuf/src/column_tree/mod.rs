@@ -17,7 +17,6 @@ pub(crate) use build::{columns, utf8_policy};
 use crate::descriptor::{Kind, MessageId, Value};
 use crate::enum_names::EnumNames;
 use crate::options::EnumForm;
-use crate::well_known::JsonKind;
 
 /// A column, or a part of one.
 #[derive(Debug)]
@@ -65,7 +64,7 @@ pub(crate) enum Form {
     /// A message, decoded field by field.
     Message { shape: Shape, fields: Vec<Node>, group: bool },
     /// A message kept as its bytes, or shown as JSON text.
-    Serialized { id: MessageId, json: Option<JsonKind>, group: bool },
+    Serialized { id: MessageId, json: bool, group: bool },
     /// A repeated field.
     List(Box<Node>),
     /// A map field. `known_values`: entries whose value is a number unknown to a closed enum are dropped.

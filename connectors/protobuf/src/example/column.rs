@@ -9,10 +9,10 @@ use super::message::{self, Entry, Member};
 use super::{FeatureColumn, FeatureKind};
 use crate::column_tree::Utf8;
 use crate::columns::{Bitmap, Items};
-use crate::decode::view;
+use crate::decoded::Tally;
 use crate::fault::{Fault, FaultKind, Result};
-use crate::finish::Tally;
 use crate::text::views_of_strings;
+use crate::view::view;
 
 /// The buffers of a column. Rows that no feature came for are NULL.
 #[derive(Debug)]

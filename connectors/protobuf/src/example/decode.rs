@@ -11,10 +11,9 @@ use super::column::Column;
 use super::message;
 use super::names::Names;
 use crate::column_tree::Utf8;
+use crate::decoded::{Arrays, Tally};
 use crate::fault::Result;
-use crate::finish::Tally;
 use crate::options::{InvalidUtf8, Mapping, OnBadValue};
-use crate::rows::Arrays;
 
 /// Decodes `tf.train.Example` records to some of the columns that show their features.
 #[derive(Debug)]

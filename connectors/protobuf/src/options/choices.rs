@@ -1,6 +1,31 @@
 //! The values of the mapping's options.
 
-use super::mapping::Choice;
+use recordfusion_core::{Error, Options, Result};
+
+/// A value of an option that has few of them.
+pub(super) trait Choice: Copy + Default + 'static {
+    /// What may be written, and what it means.
+    const VALUES: &'static [(&'static str, Self)];
+}
+
+/// The value of an option, or its default.
+pub(super) fn choice<T: Choice>(options: &Options, name: &str) -> Result<T> {
+    let text = options.get(name).unwrap_or_default();
+    let written = text.trim();
+    if written.is_empty() {
+        return Ok(T::default());
+    }
+    let known = T::VALUES.iter().find(|(value, _)| value.eq_ignore_ascii_case(written));
+    known.map(|(_, value)| *value).ok_or_else(|| {
+        let values: Vec<&str> = T::VALUES.iter().map(|(value, _)| *value).collect();
+        let reason = format!("'{text}' is not one of {}", values.join(", "));
+        Error::Option { name: name.to_string(), reason }
+    })
+}
+
+impl Choice for bool {
+    const VALUES: &'static [(&'static str, Self)] = &[("false", false), ("true", true)];
+}
 
 /// The type of string and bytes columns, and of text that is made: JSON, names of enums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

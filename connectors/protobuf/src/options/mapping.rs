@@ -5,7 +5,7 @@ use recordfusion_core::{Error, Options, Result};
 use super::choices::{
     Absent, AnyForm, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions, Implicit,
     InvalidUtf8, MapForm, MapKeys, Names, Nullability, OnBadRecord, OnBadValue, Recursion, Required,
-    StringType, TimestampForm, Unsigned,
+    StringType, TimestampForm, Unsigned, choice,
 };
 
 /// The options of the mapping, under their own names; `enums` is the option `enum`.
@@ -80,31 +80,6 @@ impl Mapping {
     pub(crate) fn judges_whole_records(&self) -> bool {
         self.on_bad_record != OnBadRecord::Error || self.required == Required::Strict
     }
-}
-
-/// A value of an option that has few of them.
-pub(super) trait Choice: Copy + Default + 'static {
-    /// What may be written, and what it means.
-    const VALUES: &'static [(&'static str, Self)];
-}
-
-/// The value of an option, or its default.
-fn choice<T: Choice>(options: &Options, name: &str) -> Result<T> {
-    let text = options.get(name).unwrap_or_default();
-    let written = text.trim();
-    if written.is_empty() {
-        return Ok(T::default());
-    }
-    let known = T::VALUES.iter().find(|(value, _)| value.eq_ignore_ascii_case(written));
-    known.map(|(_, value)| *value).ok_or_else(|| {
-        let values: Vec<&str> = T::VALUES.iter().map(|(value, _)| *value).collect();
-        let reason = format!("'{text}' is not one of {}", values.join(", "));
-        Error::Option { name: name.to_string(), reason }
-    })
-}
-
-impl Choice for bool {
-    const VALUES: &'static [(&'static str, Self)] = &[("false", false), ("true", true)];
 }
 
 /// How often a recursive message type is expanded below its first place: 0 to 16.

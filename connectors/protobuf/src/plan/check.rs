@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::compile::{encoding, number_type};
+use super::encoding::{encoding, number_type};
 use super::{MessagePlan, Op, Place, Slot, push};
 use crate::column_tree::{Utf8, utf8_policy};
 use crate::descriptor::{Cardinality, Descriptors, Field, Kind, MessageId};

@@ -8,6 +8,7 @@ use arrow::datatypes::DataType;
 use recordfusion_core::{Error, Projection, Result, Selection};
 
 use super::check::Messages;
+use super::encoding::{encoding, number_type};
 use super::fill::Fill;
 use super::{
     Compiled, Encoding, Mark, Member, MessagePlan, NO_MEMBER, Op, Output, Place, Plan, PlannedColumn, Slot,
@@ -311,14 +312,11 @@ impl<'a> Compiler<'a> {
             }
             Form::Serialized { id, json, .. } => {
                 let column = push(&mut columns.bytes, ByteStrings::default());
-                let source = json.map(|kind| Source::Json { column, kind });
-                let detail = self.messages.checked(*id);
-                (
-                    Op::Serialized,
-                    column,
-                    detail,
-                    source.unwrap_or(Source::Bytes { column, utf8: Utf8::Replace }),
-                )
+                let source = match json {
+                    true => Source::Json { column, message: *id },
+                    false => Source::Bytes { column, utf8: Utf8::Replace },
+                };
+                (Op::Serialized, column, self.messages.checked(*id), source)
             }
             _ => {
                 let column = push(&mut columns.bytes, ByteStrings::default());
@@ -387,28 +385,6 @@ fn number(columns: &mut Columns, kind: Kind, encoding: Encoding, fill: u64) -> (
             let signed = !matches!(kind, Kind::Uint32 | Kind::Fixed32);
             (column, Source::Words { column, signed })
         }
-    }
-}
-
-/// The encoding of a number's kind; of no meaning for others.
-pub(super) fn encoding(kind: Kind) -> Encoding {
-    match kind {
-        Kind::Sint32 => Encoding::Zigzag32,
-        Kind::Float | Kind::Fixed32 | Kind::Sfixed32 => Encoding::Fixed32,
-        Kind::Int64 | Kind::Uint64 => Encoding::Varint64,
-        Kind::Sint64 => Encoding::Zigzag64,
-        Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => Encoding::Fixed64,
-        Kind::Bool => Encoding::Bool,
-        _ => Encoding::Varint32,
-    }
-}
-
-/// The wire type of a single number.
-pub(super) fn number_type(encoding: Encoding) -> u32 {
-    match encoding {
-        Encoding::Fixed32 => wire_type::FIXED32,
-        Encoding::Fixed64 => wire_type::FIXED64,
-        _ => wire_type::VARINT,
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod check;
 mod compile;
+mod encoding;
 mod fill;
 mod tags;
 
@@ -17,13 +18,14 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::FieldRef;
 
 pub(crate) use compile::{Wanted, compile};
+pub(crate) use encoding::Encoding;
 use tags::TagTable;
 
 use crate::column_tree::{Shape, Utf8};
 use crate::columns::Columns;
+use crate::descriptor::MessageId;
 use crate::enum_names::EnumNames;
 use crate::options::EnumForm;
-use crate::well_known::JsonKind;
 
 /// A compiled scan.
 #[derive(Debug)]
@@ -76,7 +78,9 @@ impl MessagePlan {
         let names: Vec<_> = fields.into_iter().map(|(number, name)| (number, name.to_string())).collect();
         let numbers: Vec<u32> = names.iter().map(|&(number, _)| number).collect();
         let passing = |op| Slot { op, place: Place::Row, column: 0, detail: 0 };
-        let slots = [Op::Unknown, Op::Mismatch, Op::Unwanted].map(passing).to_vec();
+        let by_wire_type =
+            [Op::PassVarint, Op::PassFixed64, Op::PassDelimited, Op::Unwanted, Op::Unwanted, Op::PassFixed32];
+        let slots = [Op::Unknown, Op::Mismatch].into_iter().chain(by_wire_type).map(passing).collect();
         Self { tags: TagTable::new(&numbers), slots, names, closed_value: None }
     }
 
@@ -99,7 +103,7 @@ impl MessagePlan {
 
     /// Lets `tag`, of one of the plan's fields, be passed over without being counted.
     fn set_unwanted(&mut self, tag: u32) {
-        self.tags.set(tag, TagTable::UNWANTED);
+        self.tags.set(tag, TagTable::UNWANTED + (tag & 7));
     }
 }
 
@@ -155,48 +159,16 @@ pub(crate) enum Op {
     CheckText,
     /// A run of numbers that only has to be whole.
     CheckPacked(Encoding),
-    /// A field that is known but not wanted.
+    /// A field that is known but not wanted; those that follow likewise, by their wire type.
     Unwanted,
+    PassVarint,
+    PassFixed32,
+    PassFixed64,
+    PassDelimited,
     /// A known field with another wire type.
     Mismatch,
     /// A field that is not known, or the end of a group.
     Unknown,
-}
-
-/// How a number is encoded on the wire, and the kind of buffer that takes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
-    /// Varint to 32 bits.
-    Varint32,
-    /// Zigzag varint to 32 bits.
-    Zigzag32,
-    /// Four bytes.
-    Fixed32,
-    /// Varint to 64 bits.
-    Varint64,
-    /// Zigzag varint to 64 bits.
-    Zigzag64,
-    /// Eight bytes.
-    Fixed64,
-    /// Varint to one bit.
-    Bool,
-    /// Varint to 32 bits, unless the slot's closed enum has no such number.
-    ClosedEnum,
-}
-
-impl From<Encoding> for Op {
-    fn from(encoding: Encoding) -> Self {
-        match encoding {
-            Encoding::Varint32 => Self::Varint32,
-            Encoding::Zigzag32 => Self::Zigzag32,
-            Encoding::Fixed32 => Self::Fixed32,
-            Encoding::Varint64 => Self::Varint64,
-            Encoding::Zigzag64 => Self::Zigzag64,
-            Encoding::Fixed64 => Self::Fixed64,
-            Encoding::Bool => Self::Bool,
-            Encoding::ClosedEnum => Self::ClosedEnum,
-        }
-    }
 }
 
 impl Op {
@@ -286,7 +258,7 @@ pub(crate) enum Source {
     /// The index of a oneof's member, or [`NO_MEMBER`].
     Case { column: u32, names: ArrayRef },
     /// Serialized messages that show as JSON.
-    Json { column: u32, kind: JsonKind },
+    Json { column: u32, message: MessageId },
     /// A message.
     Message { shape: Shape, fields: Vec<u32> },
     /// A list and its items.

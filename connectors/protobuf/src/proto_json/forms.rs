@@ -1,4 +1,4 @@
-//! Texts of the well-known messages that show as a string, and of bytes.
+//! Texts of single values: numbers, strings, bytes, and the well-known messages that show as a string.
 
 use arrow::temporal_conversions::timestamp_s_to_datetime;
 
@@ -85,6 +85,40 @@ pub(super) fn base64(bytes: &[u8]) -> String {
         }
     }
     text
+}
+
+/// Writes a number in its shortest digits.
+///
+/// # Errors
+/// [`FaultKind::BadValue`] for a number that JSON cannot say.
+pub(super) fn write_number(number: f64, text: &mut String) -> Result<()> {
+    if !number.is_finite() {
+        return Err(FaultKind::BadValue(format!("JSON has no number {number}")).into());
+    }
+    // Integers that a double holds exactly are written without a fraction.
+    if number.trunc() == number && number.abs() < 9_007_199_254_740_992.0 {
+        text.push_str(&format!("{number:.0}"));
+    } else {
+        text.push_str(&format!("{number:?}"));
+    }
+    Ok(())
+}
+
+/// Writes a string in quotes, with the escapes that JSON asks for.
+pub(super) fn write_string(string: &str, text: &mut String) {
+    text.push('"');
+    for character in string.chars() {
+        match character {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            control if control < ' ' => text.push_str(&format!("\\u{:04x}", u32::from(control))),
+            other => text.push(other),
+        }
+    }
+    text.push('"');
 }
 
 fn bad_value<T>(reason: String) -> Result<T> {

@@ -15,15 +15,24 @@ use crate::fault::Result;
 use print::Printer;
 use types::Types;
 
-/// The canonical ProtoJSON text of a serialized message, without spaces. Fields stand in the order of their
-/// numbers, extensions behind them; invalid UTF-8 is replaced by U+FFFD.
-///
-/// # Errors
-/// [`FaultKind::Wire`](crate::fault::FaultKind::Wire) for bytes that are no message, also where a later value
-/// takes their place, and [`FaultKind::BadValue`](crate::fault::FaultKind::BadValue) for a value that
-/// ProtoJSON cannot say.
-pub(crate) fn message_json(descriptors: &Descriptors, message: MessageId, bytes: &[u8]) -> Result<String> {
-    let mut types = Types::new(descriptors);
-    let record = read::record(&mut types, message, bytes, 0)?;
-    Printer::new(types).print(&record)
+/// Makes texts of messages.
+pub(crate) struct JsonTexts<'a>(Types<'a>);
+
+impl<'a> JsonTexts<'a> {
+    /// Of messages with types of `descriptors`.
+    pub(crate) fn new(descriptors: &'a Descriptors) -> Self {
+        Self(Types::new(descriptors))
+    }
+
+    /// The canonical ProtoJSON text of a serialized message, without spaces. Fields stand in the order of
+    /// their numbers, extensions behind them; invalid UTF-8 is replaced by U+FFFD.
+    ///
+    /// # Errors
+    /// [`FaultKind::Wire`](crate::fault::FaultKind::Wire) for bytes that are no message, also where a later
+    /// value takes their place, and [`FaultKind::BadValue`](crate::fault::FaultKind::BadValue) for a value
+    /// that ProtoJSON cannot say.
+    pub(crate) fn text(&mut self, message: MessageId, bytes: &'a [u8]) -> Result<String> {
+        let record = read::record(&mut self.0, message, bytes, 0)?;
+        Printer::new(&mut self.0).print(&record)
+    }
 }

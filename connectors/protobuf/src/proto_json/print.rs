@@ -3,21 +3,21 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::forms::{base64, camel_case, duration, timestamp};
+use super::forms::{base64, camel_case, duration, timestamp, write_number, write_string};
 use super::read::{self, Record, Value};
 use super::types::Types;
 use crate::descriptor::{Field, Kind, Presence};
 use crate::fault::{FaultKind, Result};
-use crate::well_known::{JsonKind, WellKnown, write_number, write_string};
+use crate::well_known::{JsonKind, WellKnown};
 
-/// Writes messages.
-pub(super) struct Printer<'a> {
-    types: Types<'a>,
+/// Writes a message.
+pub(super) struct Printer<'t, 'a> {
+    types: &'t mut Types<'a>,
     text: String,
 }
 
-impl<'a> Printer<'a> {
-    pub(super) fn new(types: Types<'a>) -> Self {
+impl<'t, 'a> Printer<'t, 'a> {
+    pub(super) fn new(types: &'t mut Types<'a>) -> Self {
         Self { types, text: String::new() }
     }
 
@@ -188,8 +188,8 @@ impl<'a> Printer<'a> {
             let reason = format!("an Any holds a '{name}', which the descriptors do not have");
             return Err(FaultKind::BadValue(reason).into());
         };
-        let inner = read::record(&mut self.types, id, bytes, record.depth + 1)
-            .map_err(|fault| fault.within("value"))?;
+        let inner =
+            read::record(self.types, id, bytes, record.depth + 1).map_err(|fault| fault.within("value"))?;
         self.text.push_str("{\"@type\":");
         write_string(&url, &mut self.text);
         if inner.of.form.is_some() {

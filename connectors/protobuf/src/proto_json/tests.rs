@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::message_json;
+use super::JsonTexts;
 use crate::descriptor::Descriptors;
 use crate::descriptor::testing::{fixture, proto};
 use crate::fault::Result;
@@ -21,7 +21,7 @@ fn hex(digits: &str) -> Vec<u8> {
 }
 
 fn json(descriptors: &Descriptors, message: &str, bytes: &[u8]) -> Result<String> {
-    message_json(descriptors, descriptors.find(message).expect(message), bytes)
+    JsonTexts::new(descriptors).text(descriptors.find(message).expect(message), bytes)
 }
 
 fn check(source: &str, cases: &[(&str, &str, &str)]) {

@@ -1,9 +1,7 @@
 //! Messages that have a form of their own (section 5 of the mapping), told by full name and field shape.
 
-mod json;
 mod time;
 
-pub(crate) use json::{JsonKind, json_text, write_number, write_string};
 pub(crate) use time::{dates, instants, times_of_day};
 
 use crate::descriptor::{Cardinality, Descriptors, Kind, MessageId};
@@ -19,6 +17,14 @@ pub(crate) enum WellKnown {
     TimeOfDay,
     Timestamp,
     Wrapper,
+}
+
+/// Which of the messages that are JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonKind {
+    Struct,
+    Value,
+    List,
 }
 
 /// What a field of a well-known message has to be.

@@ -8,8 +8,8 @@ use arrow::array::{
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Int32Type, Int64Type, TimeUnit};
 
+use crate::decoded::Tally;
 use crate::fault::{FaultKind, Result};
-use crate::finish::Tally;
 
 const NANOS_PER_SECOND: i32 = 1_000_000_000;
 

@@ -1,0 +1,42 @@
+//! Views of strings and bytes, as Arrow has them in view arrays.
+
+/// The view of `begin..end` of `data`: short values lie in the view itself.
+#[inline(always)]
+pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {
+    let len = end - begin;
+    let head = match data.get(begin..).and_then(<[u8]>::first_chunk) {
+        Some(head) => u128::from_le_bytes(*head),
+        None => head_near_the_end(data.get(begin..end).unwrap_or_default()),
+    };
+    // The first four bytes, and the eight behind them.
+    let (prefix, rest) = (head as u32, (head >> 32) as u64);
+    let (prefix_mask, rest_mask) = VIEW_MASKS[len.min(MOST_INLINE)];
+    let lower = u64::from(prefix & prefix_mask) << 32 | u64::from(len as u32);
+    // Both forms: which one it is cannot be foreseen.
+    let (short, long) = (rest & rest_mask, (begin as u64) << 32);
+    u128::from(if len <= MOST_INLINE { short } else { long }) << 64 | u128::from(lower)
+}
+
+/// Most bytes of a value that lies in its view.
+const MOST_INLINE: usize = 12;
+
+/// By length, which of the first four bytes, and of the eight behind them, belong to a value.
+const VIEW_MASKS: [(u32, u64); MOST_INLINE + 1] = view_masks();
+
+const fn view_masks() -> [(u32, u64); MOST_INLINE + 1] {
+    let mut masks = [(u32::MAX, u64::MAX); MOST_INLINE + 1];
+    let mut len = 0;
+    while len < MOST_INLINE {
+        let kept = (1u128 << (8 * len)) - 1;
+        masks[len] = (kept as u32, (kept >> 32) as u64);
+        len += 1;
+    }
+    masks
+}
+
+#[cold]
+fn head_near_the_end(bytes: &[u8]) -> u128 {
+    let mut head = [0; 16];
+    head.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    u128::from_le_bytes(head)
+}
