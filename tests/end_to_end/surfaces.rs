@@ -98,8 +98,8 @@ pub(crate) async fn answer(files: &[Vec<u8>], options: &[(&str, &str)], query: &
     answers.swap_remove(0).1
 }
 
-fn message(error: DataFusionError) -> String {
-    recordfusion::error_message(&error)
+fn message(error: &DataFusionError) -> String {
+    recordfusion::error_message(error)
 }
 
 async fn by_options(location: &str, bytes: &[u8], options: &[(&str, &str)], query: &str) -> Answer {
@@ -108,26 +108,26 @@ async fn by_options(location: &str, bytes: &[u8], options: &[(&str, &str)], quer
     let given: Vec<String> = options.iter().map(|(name, value)| format!("'{name}' '{value}'")).collect();
     let given = if given.is_empty() { String::new() } else { format!("OPTIONS ({})", given.join(", ")) };
     let create = format!("CREATE EXTERNAL TABLE t STORED AS RIEGELI LOCATION '{location}' {given}");
-    rows(&ctx, &create).await.map_err(message)?;
-    rows(&ctx, query).await.map_err(message)
+    rows(&ctx, &create).await.map_err(|error| message(&error))?;
+    rows(&ctx, query).await.map_err(|error| message(&error))
 }
 
 async fn by_settings(bytes: &[u8], options: &[(&str, &str)], query: &str) -> Answer {
     let ctx = context(1, 3);
     in_memory(&ctx, &[("t.riegeli", bytes.to_vec())]).await;
     for (name, value) in options {
-        rows(&ctx, &format!("SET recordfusion.{name} = '{value}'")).await.map_err(message)?;
+        rows(&ctx, &format!("SET recordfusion.{name} = '{value}'")).await.map_err(|error| message(&error))?;
     }
-    rows(&ctx, &by_path(query, "mem:///t.riegeli")).await.map_err(message)
+    rows(&ctx, &by_path(query, "mem:///t.riegeli")).await.map_err(|error| message(&error))
 }
 
 async fn by_definition(path: &Path, options: &[(&str, &str)], query: &str) -> Answer {
     let ctx = context(1, 3);
     let options: Options = options.iter().copied().collect();
     let definition = TableDefinition::new(path.display().to_string()).with_options(options);
-    let table = RecordTable::open(&ctx.state(), definition).await.map_err(message)?;
-    ctx.register_table("t", Arc::new(table)).map_err(message)?;
-    rows(&ctx, query).await.map_err(message)
+    let table = RecordTable::open(&ctx.state(), definition).await.map_err(|error| message(&error))?;
+    ctx.register_table("t", Arc::new(table)).map_err(|error| message(&error))?;
+    rows(&ctx, query).await.map_err(|error| message(&error))
 }
 
 fn by_tool(disk: &OnDisk, options: &[(&str, &str)], query: &str) -> Answer {
