@@ -110,6 +110,11 @@ impl RecordTable {
             }
             files.extend(found);
         }
+        // A folder that is still empty is a table only if its columns are declared.
+        let may_be_empty = definition.columns.is_some() && paths.iter().all(ListingTableUrl::is_collection);
+        if files.is_empty() && !may_be_empty {
+            return nothing_found(definition, &files);
+        }
         let Some(connector) = recognise_files(&files, definition.connector.as_ref()).await? else {
             return if files.iter().all(|file| file.size == 0) {
                 nothing_found(definition, &files)
@@ -146,13 +151,17 @@ impl RecordTable {
                 }
                 let columns = declared_columns(declared, &partition_columns);
                 check_declared(&columns, table.as_deref())?;
-                columns
+                match table {
+                    // Only the partition columns were declared, for their types.
+                    Some(table) if columns.fields().is_empty() => Arc::clone(table.schema()),
+                    _ => columns,
+                }
             }
         };
         if let Some((name, _)) =
             partition_columns.iter().find(|(name, _)| file_schema.fields().find(name).is_some())
         {
-            return plan_err!("column '{name}' is both a partition column and a field of the records");
+            return plan_err!("column '{name}' is both a partition column and a column of the files");
         }
         let fields =
             partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), false)));

@@ -6,6 +6,7 @@ mod cases_scanning;
 mod cases_values;
 mod conformance;
 mod convert;
+mod odd_inputs;
 mod pushdown;
 mod reference_files;
 mod scan;
