@@ -58,7 +58,10 @@ impl SessionArgs {
 impl TableArgs {
     /// The options, accepted by some format.
     pub(super) fn options(&self) -> Result<Options, Usage> {
-        let options: Options = self.options.iter().cloned().collect();
+        // The settings' full names are as good.
+        let short = |name: &str| name.strip_prefix("recordfusion.").unwrap_or(name).to_string();
+        let options: Options =
+            self.options.iter().map(|(name, value)| (short(name), value.clone())).collect();
         registry::check_options(&options).map_err(|error| Usage(error.to_string()))?;
         Ok(options)
     }

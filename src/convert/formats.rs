@@ -9,6 +9,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::csv;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use datafusion::arrow::ipc::writer::FileWriter;
+use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_writer::{
@@ -73,6 +74,33 @@ impl FromStr for OutputFormat {
         let all = [Self::Parquet, Self::Csv, Self::Ndjson, Self::Arrow];
         let found = all.into_iter().find(|format| format.extension() == name);
         found.ok_or_else(|| format!("'{name}' is none of {}", Self::NAMES))
+    }
+}
+
+/// Checks that Parquet has a form for all columns.
+fn check_parquet(schema: &Schema) -> Result<()> {
+    if schema.fields().is_empty() {
+        return plan_err!("a Parquet file needs a column, but the rows have none");
+    }
+    match schema.fields().iter().find(|field| has_empty_struct(field.data_type())) {
+        None => Ok(()),
+        Some(field) => plan_err!(
+            "column '{}' holds a struct without fields, which Parquet does not have; with the option \
+             empty_message=bool a message without fields is a boolean",
+            field.name()
+        ),
+    }
+}
+
+fn has_empty_struct(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Struct(fields) => {
+            fields.is_empty() || fields.iter().any(|field| has_empty_struct(field.data_type()))
+        }
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
+            has_empty_struct(item.data_type())
+        }
+        _ => false,
     }
 }
 
@@ -227,6 +255,7 @@ impl FileEncoder {
         let buffer = Buffer::default();
         Ok(match format {
             OutputFormat::Parquet => {
+                check_parquet(schema)?;
                 let properties = WriterProperties::builder().set_compression(compression.0).build();
                 let writer = ArrowWriter::try_new(buffer.clone(), Arc::clone(schema), Some(properties))?;
                 let (writer, factory) = writer.into_serialized_writer()?;

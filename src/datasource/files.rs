@@ -7,6 +7,7 @@ use datafusion::catalog::Session;
 use datafusion::common::{plan_datafusion_err, plan_err};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::Result;
+use datafusion::execution::cache::TableScopedPath;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
@@ -29,6 +30,7 @@ pub(crate) fn describe_location(store: &ObjectStoreUrl, location: &Path) -> Stri
 /// The files at `path`, sorted by path. Files and folders whose names begin with `.` or `_` are left out,
 /// as Hive and Spark do: they are markers and unfinished writes.
 pub async fn list_files(session: &dyn Session, path: &ListingTableUrl) -> Result<Vec<RecordFile>> {
+    forget_listing(session, path);
     let store = session.runtime_env().object_store(path)?;
     let mut objects: Vec<_> = path.list_all_files(session, store.as_ref(), "").await?.try_collect().await?;
     objects.retain(|object| !is_hidden(path, &object.location));
@@ -40,6 +42,14 @@ pub async fn list_files(session: &dyn Session, path: &ListingTableUrl) -> Result
         location: object.location,
     };
     Ok(objects.into_iter().map(file).collect())
+}
+
+/// Makes the session list the files at `path` anew: it remembers them otherwise for as long as it lives.
+pub(super) fn forget_listing(session: &dyn Session, path: &ListingTableUrl) {
+    if let Some(cache) = session.runtime_env().cache_manager.get_list_files_cache() {
+        let table = path.get_table_ref().clone();
+        cache.remove(&TableScopedPath { table, path: path.prefix().clone() });
+    }
 }
 
 /// Whether a part of the path below the table's own location begins with `.` or `_`.

@@ -23,7 +23,7 @@ use datafusion::physical_plan::empty::EmptyExec;
 use futures::TryStreamExt;
 use recordfusion_core::{Connector, Options, RecordFile, Table};
 
-use super::files::{is_hidden, list_files, partition_columns, recognise_files};
+use super::files::{forget_listing, is_hidden, list_files, partition_columns, recognise_files};
 use super::format::options_of;
 use super::settings::table_options;
 use super::{RecordFormat, external};
@@ -115,6 +115,11 @@ impl RecordTable {
             }
             files.extend(found);
         }
+        // A folder that is still empty is a table only if its columns are declared.
+        let may_be_empty = definition.columns.is_some() && paths.iter().all(ListingTableUrl::is_collection);
+        if files.is_empty() && !may_be_empty {
+            return nothing_found(definition, &files);
+        }
         let Some(connector) = recognise_files(&files, definition.connector.as_ref()).await? else {
             return if files.iter().all(|file| file.size == 0) {
                 nothing_found(definition, &files)
@@ -152,13 +157,17 @@ impl RecordTable {
                 }
                 let columns = declared_columns(declared, &partition_columns);
                 check_declared(&columns, table.as_deref())?;
-                columns
+                match table {
+                    // Only the partition columns were declared, for their types.
+                    Some(table) if columns.fields().is_empty() => Arc::clone(table.schema()),
+                    _ => columns,
+                }
             }
         };
         if let Some((name, _)) =
             partition_columns.iter().find(|(name, _)| file_schema.fields().find(name).is_some())
         {
-            return plan_err!("column '{name}' is both a partition column and a field of the records");
+            return plan_err!("column '{name}' is both a partition column and a column of the files");
         }
         let fields =
             partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), false)));
@@ -196,6 +205,7 @@ impl RecordTable {
     async fn files_to_scan(&self, session: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
         let mut all = vec![];
         for path in &self.paths {
+            forget_listing(session, path);
             let store = session.runtime_env().object_store(path)?;
             let files =
                 pruned_partition_list(session, store.as_ref(), path, filters, "", &self.partition_columns)

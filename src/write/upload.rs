@@ -27,6 +27,10 @@ pub(crate) fn output_url(path: &str) -> Result<ListingTableUrl> {
             return plan_err!("cannot write {path}: it exists and is no regular file");
         }
         local = std::fs::canonicalize(&local)?;
+    } else if let (Some(folder), Some(name)) = (local.parent(), local.file_name())
+        && let Ok(folder) = std::fs::canonicalize(folder)
+    {
+        local = folder.join(name);
     }
     match Url::from_file_path(&local) {
         Ok(url) => ListingTableUrl::try_new(url, None),

@@ -85,11 +85,23 @@ struct RecordsMetadata {
 
 /// The metadata of a file of `message` as `proto` declares it.
 pub(crate) fn metadata(proto: &str, message: &str) -> Vec<u8> {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("t.proto"), proto).expect("written");
-    let files = protox::compile(["t.proto"], [folder.path()]).expect("valid .proto");
-    let file_descriptor = files.file.iter().map(Message::encode_to_vec).collect();
+    let files = compiled(&[("t.proto", proto)]);
+    metadata_of(message, files.into_iter().map(|(_, file)| file).collect())
+}
+
+/// The metadata of a file of `message` with these descriptors.
+pub(crate) fn metadata_of(message: &str, file_descriptor: Vec<Vec<u8>>) -> Vec<u8> {
     RecordsMetadata { record_type_name: message.to_string(), file_descriptor }.encode_to_vec()
+}
+
+/// The names and descriptors of the first of these .proto files and all that it imports.
+pub(crate) fn compiled(sources: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, source) in sources {
+        std::fs::write(folder.path().join(name), source).expect("written");
+    }
+    let files = protox::compile([sources[0].0], [folder.path()]).expect("valid .proto");
+    files.file.iter().map(|file| (file.name().to_string(), file.encode_to_vec())).collect()
 }
 
 /// The bytes of a Riegeli file with these records.

@@ -139,7 +139,9 @@ impl Walk<'_> {
             Op::MapEntry => {
                 let row = self.place(slot.place, frame.row)?;
                 at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
-                self.end_entry(slot, row);
+                if self.is_withdrawn(slot, row) {
+                    self.keep_unknown(frame, &bytes[begin..at]);
+                }
             }
             Op::Packed(encoding) => {
                 let end = wire::length(bytes, &mut at)?;
@@ -331,12 +333,14 @@ impl Walk<'_> {
     }
 
     /// Takes an entry out of its map if its value is a number that the closed enum does not have.
-    fn end_entry(&mut self, slot: &Slot, entry: usize) {
-        let Some((column, closed)) = self.plan.messages[slot.detail as usize].closed_value else { return };
+    fn is_withdrawn(&mut self, slot: &Slot, entry: usize) -> bool {
+        let Some((column, closed)) = self.plan.messages[slot.detail as usize].closed_value else {
+            return false;
+        };
         let number = self.columns.words[column as usize].get(entry);
-        if let (false, Place::Item(items)) = (self.is_known(closed, number), slot.place) {
-            self.columns.items[items as usize].withdraw(entry);
-        }
+        let (false, Place::Item(items)) = (self.is_known(closed, number), slot.place) else { return false };
+        self.columns.items[items as usize].withdraw(entry);
+        true
     }
 
     #[inline]

@@ -167,7 +167,7 @@ impl Finish<'_> {
         nulls: Option<&NullBuffer>,
     ) -> Result<ArrayRef> {
         let (offsets, bytes) = self.columns.bytes[column as usize].take::<i64>(rows)?;
-        let mut json = JsonTexts::new(self.descriptors);
+        let mut json = JsonTexts::new(self.descriptors, self.mapping);
         let text = |row: usize| {
             if nulls.is_some_and(|nulls| nulls.is_null(row)) {
                 return Ok(None);
@@ -175,7 +175,10 @@ impl Finish<'_> {
             let bytes = &bytes[offsets[row] as usize..offsets[row + 1] as usize];
             self.tally.value(json.text(message, bytes))
         };
-        texts((0..rows).map(text), data_type)
+        let texts = texts((0..rows).map(text), data_type)?;
+        self.tally.mended += json.notes.mended;
+        self.tally.nulled += json.notes.nulled;
+        Ok(texts)
     }
 
     fn message(

@@ -52,7 +52,7 @@ impl RecordDecoder {
         let record = record_descriptors(files, options)?;
         let (payload, fields) = match (&options.features, record) {
             (Some(features), record) => examples(features, record, &options.mapping, sample)?,
-            (None, Some(record)) => message(record, &options.mapping)?,
+            (None, Some(record)) => message(record, options)?,
             (None, None) => {
                 let field = Field::new(RAW_COLUMN, DataType::BinaryView, true);
                 (Payload::Raw, vec![Arc::new(field)])
@@ -133,13 +133,16 @@ impl RecordDecoder {
 }
 
 /// Records that are read field by field, and their columns.
-fn message(record: RecordType, mapping: &Mapping) -> Result<(Payload, Vec<FieldRef>)> {
+fn message(record: RecordType, options: &ProtobufOptions) -> Result<(Payload, Vec<FieldRef>)> {
+    let mapping = &options.mapping;
     let record = match mapping.any {
         AnyForm::Json => record.with_all_types()?,
         AnyForm::Struct => record,
     };
-    let columns = column_tree::columns(&record.descriptors, record.message, mapping)?;
-    let fields = columns.iter().map(|column| Arc::clone(&column.field)).collect();
+    let has_metadata = !options.metadata_columns.is_empty();
+    let columns = column_tree::columns(&record.descriptors, record.message, mapping, has_metadata)?;
+    let shown = columns.iter().filter(|column| column.shown);
+    let fields = shown.map(|column| Arc::clone(&column.field)).collect();
     let mapping = Arc::new(mapping.clone());
     Ok((Payload::Message { record, columns: columns.into(), mapping }, fields))
 }
@@ -160,7 +163,15 @@ fn examples(
         Features::Given(columns) => columns.clone(),
         Features::Infer => example::infer(sample)?,
     };
-    let fields = columns.iter().map(|column| Arc::new(column.field())).collect();
+    let fields: Vec<FieldRef> = columns.iter().map(|column| Arc::new(column.field(mapping))).collect();
+    let twice =
+        |(at, field): &(usize, &FieldRef)| fields[..*at].iter().any(|other| other.name() == field.name());
+    if let Some((_, field)) = fields.iter().enumerate().find(twice) {
+        return Err(Error::Schema(format!(
+            "two features make the column '{}' (option 'names' says how columns are named)",
+            field.name()
+        )));
+    }
     let mapping = Arc::new(mapping.clone());
     Ok((Payload::Examples { columns: columns.into(), mapping, record }, fields))
 }

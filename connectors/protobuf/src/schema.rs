@@ -149,7 +149,8 @@ fn message(shape: Shape, fields: &[Node], mapping: &Mapping) -> DataType {
 }
 
 fn struct_type<'a>(fields: impl IntoIterator<Item = &'a Node>) -> DataType {
-    DataType::Struct(fields.into_iter().map(|node| Arc::clone(&node.field)).collect())
+    let shown = fields.into_iter().filter(|node| node.shown);
+    DataType::Struct(shown.map(|node| Arc::clone(&node.field)).collect())
 }
 
 fn number(kind: Kind, unsigned: Unsigned) -> DataType {

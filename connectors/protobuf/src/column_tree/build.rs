@@ -21,14 +21,32 @@ use crate::wire::MAX_DEPTH;
 /// Most leaf columns of a table (section 5, recursion).
 const MAX_LEAVES: usize = 10_000;
 
-/// The columns of the message type `message`.
+/// The columns of the message type `message`, then what is decoded but not shown.
 ///
 /// # Errors
-/// [`Error::Schema`] if there are more than 10 000 leaf columns, if two columns have one name, or for a
+/// [`Error::Schema`] if there are more than 10 000 leaf columns, or none and no metadata columns, if two columns have one name, or for a
 /// recursive type if the options refuse those.
-pub(crate) fn columns(descriptors: &Descriptors, message: MessageId, mapping: &Mapping) -> Result<Vec<Node>> {
-    let mut builder = Builder { descriptors, mapping, names: HashMap::new(), path: Vec::new(), leaves: 0 };
+pub(crate) fn columns(
+    descriptors: &Descriptors,
+    message: MessageId,
+    mapping: &Mapping,
+    has_metadata: bool,
+) -> Result<Vec<Node>> {
+    let mut builder = Builder {
+        descriptors,
+        mapping,
+        names: HashMap::new(),
+        path: Vec::new(),
+        leaves: 0,
+        recursive: false,
+    };
     let mut columns = builder.fields(message)?;
+    if columns.iter().all(|column| !column.shown) && !has_metadata {
+        return Err(Error::Schema(format!(
+            "message type {} has no fields that could be columns (option 'metadata_columns' can add some)",
+            descriptors.message(message).full_name
+        )));
+    }
     if mapping.nullability == Nullability::Proto {
         for column in columns.iter_mut().filter(|column| is_always_there(column, mapping)) {
             column.field = Arc::new(column.field.as_ref().clone().with_nullable(false));
@@ -46,12 +64,26 @@ fn is_always_there(column: &Node, mapping: &Mapping) -> bool {
     }
 }
 
+/// A form, and whether it is shown: a field that is dropped is checked like others.
+struct Made {
+    form: Form,
+    shown: bool,
+}
+
+impl From<Form> for Made {
+    fn from(form: Form) -> Self {
+        Self { form, shown: true }
+    }
+}
+
 struct Builder<'a> {
     descriptors: &'a Descriptors,
     mapping: &'a Mapping,
     names: HashMap<EnumId, Arc<EnumNames>>,
     path: Vec<MessageId>,
     leaves: usize,
+    /// Whether a type was met that contains itself.
+    recursive: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -61,7 +93,7 @@ impl<'a> Builder<'a> {
         self.path.push(id);
         let mut nodes = Vec::new();
         for field in &message.fields {
-            nodes.extend(self.field(field, column_name(self.mapping.names, field))?);
+            nodes.push(self.field(field, column_name(self.mapping.names, field))?);
         }
         if self.mapping.oneof_case {
             for oneof in 0..message.oneofs.len() {
@@ -69,9 +101,11 @@ impl<'a> Builder<'a> {
             }
         }
         for extension in self.extensions(id) {
-            nodes.extend(self.field(extension, extension_name(self.mapping.names, extension))?);
+            nodes.push(self.field(extension, extension_name(self.mapping.names, extension))?);
         }
         self.path.pop();
+        // Those that are not shown come last, so that columns are counted without them.
+        nodes.sort_by_key(|node| !node.shown);
         check_distinct(&message.full_name, &nodes)?;
         Ok(nodes)
     }
@@ -83,24 +117,26 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The column `name` of a field; `None` if it is dropped.
-    fn field(&mut self, field: &Field, name: String) -> Result<Option<Node>> {
+    /// The column `name` of a field.
+    fn field(&mut self, field: &Field, name: String) -> Result<Node> {
         if field.cardinality == Cardinality::Singular {
-            let Some(form) = self.form(field)? else { return Ok(None) };
-            return Ok(Some(self.node(field, name, form, self.absence(field), field.oneof)));
+            let made = self.form(field)?;
+            return Ok(self.node(field, name, made, self.absence(field), field.oneof));
         }
         if let Kind::Message(entry) = field.kind
             && self.descriptors.message(entry).map_entry
         {
             return self.map(field, name, entry);
         }
-        let Some(form) = self.form(field)? else { return Ok(None) };
-        let item = self.node(field, name.clone(), form, Absence::Default, None);
+        let made = self.form(field)?;
+        let shown = made.shown;
+        let item = self.node(field, name.clone(), made, Absence::Default, None);
         let item = Node { field: schema::item(&item.field), ..item };
-        Ok(Some(self.node(field, name, Form::List(Box::new(item)), Absence::Default, None)))
+        let made = Made { form: Form::List(Box::new(item)), shown };
+        Ok(self.node(field, name, made, Absence::Default, None))
     }
 
-    fn map(&mut self, field: &Field, name: String, entry: MessageId) -> Result<Option<Node>> {
+    fn map(&mut self, field: &Field, name: String, entry: MessageId) -> Result<Node> {
         let descriptors = self.descriptors;
         let part = |number| descriptors.message(entry).fields.iter().find(|part| part.number == number);
         let (Some(key), Some(value)) = (part(1), part(2)) else {
@@ -109,17 +145,18 @@ impl<'a> Builder<'a> {
         self.count_leaf()?;
         let key = self.map_key(key);
         self.path.push(entry);
-        let form = self.form(value);
+        let made = self.form(value);
         self.path.pop();
-        let Some(mut form) = form? else { return Ok(None) };
+        let mut made = made?;
         // The number of the last occurrence decides over the whole entry.
-        let known_values = match &mut form {
+        let known_values = match &mut made.form {
             Form::Enum { closed, .. } => std::mem::take(closed),
             _ => false,
         };
-        let value = self.node(value, value.name.clone(), form, Absence::Default, None);
+        let shown = made.shown;
+        let value = self.node(value, value.name.clone(), made, Absence::Default, None);
         let form = Form::Map { key: Box::new(key), value: Box::new(value), known_values };
-        Ok(Some(self.node(field, name, form, Absence::Default, None)))
+        Ok(self.node(field, name, Made { form, shown }, Absence::Default, None))
     }
 
     fn map_key(&self, key: &Field) -> Node {
@@ -138,7 +175,7 @@ impl<'a> Builder<'a> {
             }
             kind => Form::Number(kind),
         };
-        let node = self.node(key, key.name.clone(), form, Absence::Default, None);
+        let node = self.node(key, key.name.clone(), form.into(), Absence::Default, None);
         Node { field: schema::map_key(&node.field, self.mapping), ..node }
     }
 
@@ -158,17 +195,19 @@ impl<'a> Builder<'a> {
             form,
             absence: Absence::Null,
             oneof: Some(oneof),
+            shown: true,
         })
     }
 
-    fn node(&self, field: &Field, name: String, form: Form, absence: Absence, oneof: Option<usize>) -> Node {
+    fn node(&self, field: &Field, name: String, made: Made, absence: Absence, oneof: Option<usize>) -> Node {
+        let Made { form, shown } = made;
         let data_type = schema::data_type(&form, self.mapping);
         let arrow = schema::field(self.descriptors, field, name, data_type);
-        Node { name: field.name.clone(), field: arrow, number: field.number, form, absence, oneof }
+        Node { name: field.name.clone(), field: arrow, number: field.number, form, absence, oneof, shown }
     }
 
-    /// The form of one value of `field`; `None` if the field is dropped.
-    fn form(&mut self, field: &Field) -> Result<Option<Form>> {
+    /// The form of one value of `field`.
+    fn form(&mut self, field: &Field) -> Result<Made> {
         let form = match field.kind {
             Kind::Message(id) => return self.message(id, false),
             Kind::Group(id) => return self.message(id, true),
@@ -183,7 +222,7 @@ impl<'a> Builder<'a> {
             number => Form::Number(number),
         };
         self.count_leaf()?;
-        Ok(Some(form))
+        Ok(form.into())
     }
 
     fn storage(&self) -> Storage {
@@ -194,7 +233,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn message(&mut self, id: MessageId, group: bool) -> Result<Option<Form>> {
+    fn message(&mut self, id: MessageId, group: bool) -> Result<Made> {
         let known = well_known::recognise(self.descriptors, id);
         let shape = match known {
             Some(WellKnown::Json(_)) => return self.serialized(id, true, group),
@@ -212,10 +251,10 @@ impl<'a> Builder<'a> {
         let leaves = self.leaves;
         let mut fields = self.fields(id)?;
         let shape = match (shape, self.mapping.empty_message) {
-            (Shape::Struct, EmptyMessage::Bool) if fields.is_empty() => Shape::Present,
+            (Shape::Struct, EmptyMessage::Bool) if fields.iter().all(|field| !field.shown) => Shape::Present,
             _ => shape,
         };
-        if fields.is_empty() || !matches!(shape, Shape::Struct | Shape::Only) {
+        if fields.iter().all(|field| !field.shown) || !matches!(shape, Shape::Struct | Shape::Only) {
             self.leaves = leaves;
             self.count_leaf()?;
         }
@@ -226,12 +265,12 @@ impl<'a> Builder<'a> {
         if known == Some(WellKnown::Any) {
             self.own_value(&mut fields, id);
         }
-        Ok(Some(Form::Message { shape, fields, group }))
+        Ok(Form::Message { shape, fields, group }.into())
     }
 
-    fn serialized(&mut self, id: MessageId, json: bool, group: bool) -> Result<Option<Form>> {
+    fn serialized(&mut self, id: MessageId, json: bool, group: bool) -> Result<Made> {
         self.count_leaf()?;
-        Ok(Some(Form::Serialized { id, json, group }))
+        Ok(Form::Serialized { id, json, group }.into())
     }
 
     /// Whether a message type is already expanded as often as it may, or nested too deep to occur.
@@ -240,11 +279,12 @@ impl<'a> Builder<'a> {
         expanded >= self.mapping.recursion_depth.places() || self.path.len() > MAX_DEPTH as usize
     }
 
-    fn cut(&mut self, id: MessageId, group: bool) -> Result<Option<Form>> {
+    fn cut(&mut self, id: MessageId, group: bool) -> Result<Made> {
+        self.recursive = true;
         match self.mapping.recursion {
             Recursion::Binary => self.serialized(id, false, group),
             Recursion::Json => self.serialized(id, true, group),
-            Recursion::Drop => Ok(None),
+            Recursion::Drop => Ok(Made { form: Form::Serialized { id, json: false, group }, shown: false }),
             Recursion::Error => Err(Error::Schema(format!(
                 "message type {} contains itself, in {} (the option 'recursion' says what to make of such types)",
                 self.descriptors.message(id).full_name,
@@ -259,10 +299,11 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let root = self.path.first().map_or("", |&root| &self.descriptors.message(root).full_name);
-        Err(Error::Schema(format!(
-            "message type '{root}' has more than {MAX_LEAVES} leaf columns (option 'recursion_depth' says how \
-             often a recursive type is expanded)"
-        )))
+        let hint = match self.recursive {
+            true => "option 'recursion_depth' says how often a recursive type is expanded",
+            false => "a .proto with some of its fields, given by option 'proto', reads those",
+        };
+        Err(Error::Schema(format!("message type '{root}' has more than {MAX_LEAVES} leaf columns ({hint})")))
     }
 
     /// What a message without `field` shows.

@@ -33,6 +33,8 @@ pub(crate) struct Node {
     pub absence: Absence,
     /// The oneof of the message that the field belongs to, or tells the member of.
     pub oneof: Option<usize>,
+    /// Whether there is a column; a field without one is only checked.
+    pub shown: bool,
 }
 
 /// What a message without a field shows (section 4).

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use recordfusion_core::{Error, Result};
 
-use super::Node;
+use super::{Form, Node};
 use crate::descriptor::{Field, json_name};
 use crate::options::Names;
 
@@ -41,11 +41,15 @@ pub(super) fn case_name(names: Names, oneof: &str) -> String {
 /// [`Error::Schema`] that names both fields.
 pub(super) fn check_distinct(message: &str, columns: &[Node]) -> Result<()> {
     let mut seen: HashMap<&str, &Node> = HashMap::new();
-    for column in columns {
+    for column in columns.iter().filter(|column| column.shown) {
         if let Some(other) = seen.insert(column.field.name(), column) {
+            let is_case = |node: &Node| matches!(node.form, Form::Case { .. });
+            let option = match is_case(column) || is_case(other) {
+                true => "option 'oneof_case' adds one of them",
+                false => "option 'names' says how columns are named",
+            };
             return Err(Error::Schema(format!(
-                "'{}' and '{}' of message type {message} both make a column '{}' (the option 'names' says how \
-                 columns are named)",
+                "'{}' and '{}' of message type {message} both make a column '{}' ({option})",
                 other.name,
                 column.name,
                 column.field.name()

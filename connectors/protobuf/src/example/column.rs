@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryViewArray, Float32Array, Int64Array, ListArray};
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field};
 
 use super::message::{self, Entry, Member};
 use super::{FeatureColumn, FeatureKind};
@@ -11,6 +13,7 @@ use crate::column_tree::Utf8;
 use crate::columns::{Bitmap, Items};
 use crate::decoded::Tally;
 use crate::fault::{Fault, FaultKind, Result};
+use crate::options::{EmptyList, Mapping};
 use crate::text::views_of_strings;
 use crate::view::view;
 
@@ -29,6 +32,10 @@ pub(super) struct Column {
     pub(super) wanted: bool,
     /// What becomes of strings that are not UTF-8.
     utf8: Utf8,
+    /// The type of the array.
+    data_type: DataType,
+    /// Whether an empty list is NULL.
+    empty_is_null: bool,
 }
 
 /// A feature that does not fit its column.
@@ -48,13 +55,23 @@ enum Values {
 }
 
 impl Column {
-    pub(super) fn new(spec: FeatureColumn, wanted: bool, utf8: Utf8) -> Self {
+    pub(super) fn new(spec: FeatureColumn, wanted: bool, utf8: Utf8, mapping: &Mapping) -> Self {
         let values = match spec.kind.member() {
             Member::Int64 => Values::Int64(Vec::new()),
             Member::Float => Values::Float(Vec::new()),
             Member::Bytes => Values::Bytes(Vec::new()),
         };
-        Self { spec, values, items: Items::default(), present: Bitmap::default(), misfit: None, wanted, utf8 }
+        Self {
+            data_type: spec.field(mapping).data_type().clone(),
+            empty_is_null: spec.list && mapping.empty_list == EmptyList::Null,
+            spec,
+            values,
+            items: Items::default(),
+            present: Bitmap::default(),
+            misfit: None,
+            wanted,
+            utf8,
+        }
     }
 
     /// Makes the feature in `entry` the one of `row`, the last row so far, and returns whether it fits. One
@@ -79,7 +96,8 @@ impl Column {
         })?;
         let count = self.values.len() - first + foreign;
         let fits = held.is_none_or(|member| member == own) && (self.spec.list || count <= 1);
-        let present = fits && held.is_some() && (self.spec.list || count == 1);
+        let enough = if self.spec.list { !self.empty_is_null || count > 0 } else { count == 1 };
+        let present = fits && held.is_some() && enough;
         if !present {
             self.values.resize(first);
         } else if self.spec.list {
@@ -114,12 +132,19 @@ impl Column {
         let nulls = Some(present).filter(|present| present.null_count() > 0);
         if !self.spec.list {
             self.values.resize(rows);
-            return self.values.take(text, data, nulls, tally);
+            let array = self.values.take(text, data, nulls, tally)?;
+            return self.typed(array);
         }
         let (offsets, _) = self.items.take(rows)?;
         let values = self.values.take(text, data, None, tally)?;
         let offsets = OffsetBuffer::new(offsets.into());
-        Ok(Arc::new(ListArray::try_new(self.spec.item(), offsets, values, nulls)?))
+        let item = Arc::new(Field::new("item", values.data_type().clone(), true));
+        self.typed(Arc::new(ListArray::try_new(item, offsets, values, nulls)?))
+    }
+
+    /// The array in the column's type.
+    fn typed(&self, array: ArrayRef) -> Result<ArrayRef> {
+        if *array.data_type() == self.data_type { Ok(array) } else { Ok(cast(&array, &self.data_type)?) }
     }
 
     /// Forgets all rows, after a batch that was given up.

@@ -46,7 +46,7 @@ impl ExampleDecoder {
             places: (0..columns.len()).map(|index| place(&index)).collect(),
             columns: decoded
                 .iter()
-                .map(|index| Column::new(columns[*index].clone(), wanted.contains(index), utf8))
+                .map(|index| Column::new(columns[*index].clone(), wanted.contains(index), utf8, mapping))
                 .collect(),
             order: wanted.iter().filter_map(place).collect(),
             on_bad_value: mapping.on_bad_value,

@@ -16,12 +16,13 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::datatypes::{DataType, Field};
 
 pub(crate) use decode::ExampleDecoder;
 pub(crate) use infer::{SAMPLE_RECORDS, infer};
 pub use option::{Features, FeaturesError};
 
+use crate::options::{Mapping, Names, StringType};
 use message::Member;
 
 /// Name of the records' message type.
@@ -70,15 +71,22 @@ pub enum FeatureKind {
 }
 
 impl FeatureColumn {
-    /// The column's Arrow field; it is nullable, and so are the items of a list.
-    pub(crate) fn field(&self) -> Field {
-        let data_type = if self.list { DataType::List(self.item()) } else { self.kind.data_type() };
-        Field::new(&self.name, data_type, true)
-    }
-
-    /// The item of the list.
-    fn item(&self) -> FieldRef {
-        Arc::new(Field::new("item", self.kind.data_type(), true))
+    /// The column's Arrow field; it is nullable, and so are the items of a list. Names and the types of
+    /// strings and bytes are as `mapping` has them.
+    pub(crate) fn field(&self, mapping: &Mapping) -> Field {
+        let item = match (self.kind, mapping.string_type) {
+            (FeatureKind::String, StringType::Utf8) => DataType::Utf8,
+            (FeatureKind::String, StringType::LargeUtf8) => DataType::LargeUtf8,
+            (FeatureKind::Bytes, StringType::Utf8) => DataType::Binary,
+            (FeatureKind::Bytes, StringType::LargeUtf8) => DataType::LargeBinary,
+            (kind, _) => kind.data_type(),
+        };
+        let list = || DataType::List(Arc::new(Field::new("item", item.clone(), true)));
+        let name = match mapping.names {
+            Names::Lower => self.name.to_lowercase(),
+            Names::Proto | Names::Json => self.name.clone(),
+        };
+        Field::new(name, if self.list { list() } else { item.clone() }, true)
     }
 }
 

@@ -106,7 +106,7 @@ fn columns_have_the_types_of_their_kinds() {
         ("l", DataType::List(item)),
     ];
     let expected = expected.map(|(name, data_type)| Field::new(name, data_type, true));
-    assert_eq!(fields.iter().map(FeatureColumn::field).collect::<Vec<_>>(), expected);
+    assert_eq!(fields.iter().map(|column| column.field(&Mapping::default())).collect::<Vec<_>>(), expected);
     let arrays = decoder("i:int64, f:float, b:bytes, s:string, l:float[]", OnBadValue::Error)
         .decode(&block(&[b""]), 0..1)
         .expect("an empty record");

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 use recordfusion_core::{Error, Projection, Result, Selection};
 
 use super::check::Messages;
@@ -38,7 +39,8 @@ pub(crate) fn compile(
     tree: &[Node],
     wanted: &Wanted<'_>,
 ) -> Result<Compiled> {
-    let selections = selections(wanted.projection, tree.len())?;
+    let shown = tree.iter().filter(|node| node.shown).count();
+    let selections = selections(wanted.projection, shown)?;
     let judged = mapping.judges_whole_records();
     let selection = |index: usize| if judged { Some(&Selection::All) } else { selections.get(&index) };
     let decoded: Vec<usize> = (0..tree.len()).filter(|&index| selection(index).is_some()).collect();
@@ -95,6 +97,7 @@ fn is_closed(form: &Form) -> bool {
     match form {
         Form::Enum { closed, .. } => *closed,
         Form::List(item) => is_closed(&item.form),
+        Form::Map { known_values, .. } => *known_values,
         _ => false,
     }
 }
@@ -106,6 +109,8 @@ struct Compiler<'a> {
     closed_enums: Vec<Arc<EnumNames>>,
     leaves: u64,
     columns: Columns,
+    /// Whether records are judged as a whole.
+    judged: bool,
 }
 
 /// The oneofs of a message that a scan keeps track of, by their index in the message.
@@ -127,6 +132,7 @@ impl<'a> Compiler<'a> {
             closed_enums: Vec::new(),
             leaves: 0,
             columns: Columns::default(),
+            judged: mapping.judges_whole_records(),
         }
     }
 
@@ -255,6 +261,11 @@ impl<'a> Compiler<'a> {
             }
             Form::Map { key, value, known_values } => {
                 let items = push(&mut self.columns.items, Items::default());
+                // As a list of structs it is looked into by the names of the parts.
+                let wanted = match node.field.data_type() {
+                    DataType::List(_) => wanted.field(value.field.name()).unwrap_or(&NOTHING),
+                    _ => wanted,
+                };
                 let (detail, source) = self.map(items, [key.as_ref(), value.as_ref()], *known_values, wanted);
                 slots(message, node, Slot { op: Op::MapEntry, place: Place::Item(items), column: 0, detail });
                 return source;
@@ -322,15 +333,17 @@ impl<'a> Compiler<'a> {
     fn submessage(&mut self, shape: Shape, fields: &[Node], wanted: &Selection) -> (u32, Source) {
         let leaves = self.leaves;
         let part = |node: &'_ Node| match shape {
+            _ if !node.shown => self.judged.then_some(&Selection::All),
             Shape::Struct => wanted.field(node.field.name()),
             _ => Some(&Selection::All),
         };
         let nodes: Vec<_> = fields.iter().map(|node| (node, part(node))).collect();
-        let (index, fields) = self.message(&nodes);
+        let (index, mut outputs) = self.message(&nodes);
+        outputs.truncate(fields.iter().filter(|node| node.shown).count());
         if !matches!(shape, Shape::Struct | Shape::Only) {
             self.leaves = leaves + 1;
         }
-        (index, Source::Message { shape, fields })
+        (index, Source::Message { shape, fields: outputs })
     }
 
     fn map(

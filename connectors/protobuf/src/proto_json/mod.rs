@@ -12,27 +12,42 @@ mod types;
 
 use crate::descriptor::{Descriptors, MessageId};
 use crate::fault::Result;
+use crate::options::Mapping;
 use print::Printer;
 use types::Types;
 
 /// Makes texts of messages.
-pub(crate) struct JsonTexts<'a>(Types<'a>);
+pub(crate) struct JsonTexts<'a> {
+    types: Types<'a>,
+    mapping: &'a Mapping,
+    /// What was noticed so far.
+    pub notes: Notes,
+}
+
+/// What was noticed of strings that are not UTF-8.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// Those that were mended.
+    pub mended: u64,
+    /// Those that are null.
+    pub nulled: u64,
+}
 
 impl<'a> JsonTexts<'a> {
     /// Of messages with types of `descriptors`.
-    pub(crate) fn new(descriptors: &'a Descriptors) -> Self {
-        Self(Types::new(descriptors))
+    pub(crate) fn new(descriptors: &'a Descriptors, mapping: &'a Mapping) -> Self {
+        Self { types: Types::new(descriptors), mapping, notes: Notes::default() }
     }
 
     /// The canonical ProtoJSON text of a serialized message, without spaces. Fields stand in the order of
-    /// their numbers, extensions behind them; invalid UTF-8 is replaced by U+FFFD.
+    /// their numbers, extensions behind them; what becomes of invalid UTF-8 is what the options say.
     ///
     /// # Errors
     /// [`FaultKind::Wire`](crate::fault::FaultKind::Wire) for bytes that are no message, also where a later
-    /// value takes their place, and [`FaultKind::BadValue`](crate::fault::FaultKind::BadValue) for a value
-    /// that ProtoJSON cannot say.
+    /// value takes their place, [`FaultKind::InvalidUtf8`](crate::fault::FaultKind::InvalidUtf8), and
+    /// [`FaultKind::BadValue`](crate::fault::FaultKind::BadValue) for a value that ProtoJSON cannot say.
     pub(crate) fn text(&mut self, message: MessageId, bytes: &'a [u8]) -> Result<String> {
-        let record = read::record(&mut self.0, message, bytes, 0)?;
-        Printer::new(&mut self.0).print(&record)
+        let record = read::record(&mut self.types, message, bytes, 0)?;
+        Printer::new(&mut self.types, self.mapping, &mut self.notes).print(&record)
     }
 }

@@ -3,22 +3,27 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::Notes;
 use super::forms::{base64, camel_case, duration, timestamp, write_number, write_string};
 use super::read::{self, Record, Value};
 use super::types::Types;
+use crate::column_tree::{Utf8, utf8_policy};
 use crate::descriptor::{Field, Kind, Presence};
 use crate::fault::{FaultKind, Result};
+use crate::options::Mapping;
 use crate::well_known::{JsonKind, WellKnown};
 
 /// Writes a message.
 pub(super) struct Printer<'t, 'a> {
     types: &'t mut Types<'a>,
+    mapping: &'t Mapping,
+    notes: &'t mut Notes,
     text: String,
 }
 
 impl<'t, 'a> Printer<'t, 'a> {
-    pub(super) fn new(types: &'t mut Types<'a>) -> Self {
-        Self { types, text: String::new() }
+    pub(super) fn new(types: &'t mut Types<'a>, mapping: &'t Mapping, notes: &'t mut Notes) -> Self {
+        Self { types, mapping, notes, text: String::new() }
     }
 
     /// The text of a message.
@@ -68,7 +73,7 @@ impl<'t, 'a> Printer<'t, 'a> {
 
     /// A field with all its values.
     fn value(&mut self, field: &Field, value: &Value<'a>) -> Result<()> {
-        let Value::List(items) = value else { return self.single(field.kind, value) };
+        let Value::List(items) = value else { return self.single(field, value) };
         if let Kind::Message(id) = field.kind
             && self.types.descriptors.message(id).map_entry
         {
@@ -78,7 +83,7 @@ impl<'t, 'a> Printer<'t, 'a> {
         for item in items {
             self.text.push(opening);
             opening = ',';
-            self.single(field.kind, item)?;
+            self.single(field, item)?;
         }
         self.raw("]")
     }
@@ -95,19 +100,38 @@ impl<'t, 'a> Printer<'t, 'a> {
                 opening = ',';
                 write_string(key, &mut self.text);
                 self.text.push(':');
-                self.single(field.kind, value)?;
+                self.single(field, value)?;
             }
         }
         self.raw("}")
     }
 
-    fn single(&mut self, kind: Kind, value: &Value<'a>) -> Result<()> {
+    fn single(&mut self, field: &Field, value: &Value<'a>) -> Result<()> {
+        let kind = field.kind;
         match value {
             Value::Message(message) => self.message(message),
             Value::Bytes(bytes) if kind == Kind::Bytes => self.string(&base64(bytes)),
-            Value::Bytes(bytes) => self.string(&String::from_utf8_lossy(bytes)),
+            Value::Bytes(bytes) => self.text_of(field, bytes),
             Value::Number(bits) => self.number(kind, *bits),
             Value::List(_) => Ok(()),
+        }
+    }
+
+    /// A string, checked or mended as the options say.
+    fn text_of(&mut self, field: &Field, bytes: &[u8]) -> Result<()> {
+        if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+            return self.string(text);
+        }
+        match utf8_policy(self.mapping, field) {
+            Utf8::Strict => Err(FaultKind::InvalidUtf8.into()),
+            Utf8::Replace => {
+                self.notes.mended += 1;
+                self.string(&String::from_utf8_lossy(bytes))
+            }
+            Utf8::Null => {
+                self.notes.nulled += 1;
+                self.raw("null")
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use super::JsonTexts;
 use crate::descriptor::Descriptors;
 use crate::descriptor::testing::{fixture, proto};
 use crate::fault::Result;
+use crate::options::{InvalidUtf8, Mapping};
 use types::{PROTO2, PROTO3};
 
 /// The bytes behind hexadecimal digits; spaces do not count.
@@ -20,8 +21,12 @@ fn hex(digits: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
 }
 
+fn replacing() -> Mapping {
+    Mapping { invalid_utf8: InvalidUtf8::Replace, ..Mapping::default() }
+}
+
 fn json(descriptors: &Descriptors, message: &str, bytes: &[u8]) -> Result<String> {
-    JsonTexts::new(descriptors).text(descriptors.find(message).expect(message), bytes)
+    JsonTexts::new(descriptors, &replacing()).text(descriptors.find(message).expect(message), bytes)
 }
 
 fn check(source: &str, cases: &[(&str, &str, &str)]) {
