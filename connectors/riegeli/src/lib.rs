@@ -27,5 +27,6 @@ mod scan;
 pub mod simple;
 pub mod transposed;
 mod wire;
+pub mod write;
 
 pub use connector::RiegeliConnector;

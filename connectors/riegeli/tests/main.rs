@@ -7,3 +7,5 @@ mod fixtures;
 mod ranges;
 mod support;
 mod sweeps;
+mod write_fixtures;
+mod writing;
