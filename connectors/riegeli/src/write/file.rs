@@ -199,8 +199,8 @@ mod tests {
             (64, BLOCK, BLOCK),
             (BLOCK - 39, BLOCK, 2 * BLOCK),
             (BLOCK - 40, BLOCK, BLOCK),
-            // Ends inside a block header.
-            (65_000, 65_546, 131_092),
+            // Ends inside a block header, twice.
+            (65_000, 65_546, 196_638),
             // Too little room, as a block header takes a part of it.
             (65_510, 13_113, 78_678),
         ];

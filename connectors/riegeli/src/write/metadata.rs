@@ -118,3 +118,66 @@ pub fn descriptor_files(files: &[Bytes], type_name: &str) -> Result<Vec<Bytes>, 
     }
     Ok(ordered)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_are_read_again() {
+        let metadata = RecordsMetadata {
+            file_comment: Some("a comment".into()),
+            record_type_name: Some("a.B".into()),
+            file_descriptors: vec![Bytes::from_static(b"xy"), Bytes::new()],
+            record_writer_options: Some("zstd:3".into()),
+            num_records: Some(-1),
+        };
+        for extensions in [&b""[..], b"\xc2\x3e\x01z"] {
+            let message = metadata.encode(extensions);
+            assert!(message.ends_with(extensions));
+            assert_eq!(RecordsMetadata::parse(&message), Ok(metadata.clone()));
+        }
+        assert_eq!(RecordsMetadata::default().encode(b""), "");
+    }
+
+    /// A file that imports others and defines an outer message with a nested one.
+    fn file(name: &str, package: &str, dependencies: &[&str], message: &str) -> Bytes {
+        let mut file = Vec::new();
+        put_bytes_field(&mut file, 1, name.as_bytes());
+        for dependency in dependencies {
+            put_bytes_field(&mut file, 3, dependency.as_bytes());
+        }
+        let (mut nested, mut outer) = (Vec::new(), Vec::new());
+        put_bytes_field(&mut nested, 1, b"Nested");
+        put_bytes_field(&mut outer, 3, &nested);
+        put_bytes_field(&mut outer, 1, message.as_bytes());
+        put_bytes_field(&mut file, 4, &outer);
+        put_bytes_field(&mut file, 2, package.as_bytes());
+        file.into()
+    }
+
+    #[test]
+    fn descriptors_come_behind_their_dependencies() {
+        let root = file("root", "p", &["b", "missing", "a"], "Root");
+        let a = file("a", "p.q", &["c", "root"], "A");
+        let b = file("b", "", &["c"], "B");
+        let c = file("c", "p", &[], "C");
+        let unused = file("unused", "p", &["root"], "Unused");
+        let files = [&unused, &root, &a, &b, &c].map(Bytes::clone);
+        let cases: [(&str, Vec<&Bytes>); 8] = [
+            ("p.Root", vec![&c, &b, &a, &root]),
+            ("p.Root.Nested", vec![&c, &b, &a, &root]),
+            ("p.q.A", vec![&c, &b, &root, &a]),
+            ("B", vec![&c, &b]),
+            ("B.Nested", vec![&c, &b]),
+            ("p.C", vec![&c]),
+            ("Root", vec![]),
+            ("p.Nested", vec![]),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(descriptor_files(&files, name), Ok(expected.into_iter().cloned().collect()), "{name}");
+        }
+        let broken = [Bytes::from_static(b"\x0a\x05")];
+        assert_eq!(descriptor_files(&broken, "x"), Err(ChunkFault::Message("a file descriptor")));
+    }
+}
