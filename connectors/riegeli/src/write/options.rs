@@ -1,5 +1,7 @@
 //! What a writer can be told (section 6.3).
 
+use std::ops::RangeInclusive;
+
 use crate::write::error::OptionsError;
 
 /// Chunk size in bytes unless given.
@@ -77,7 +79,7 @@ impl Compression {
 
 /// The whole numbers that an option takes, and how to say so.
 struct Numbers {
-    range: std::ops::RangeInclusive<i32>,
+    range: RangeInclusive<i32>,
     name: &'static str,
 }
 

@@ -185,3 +185,19 @@ fn a_chunk_takes_no_more_than_readers_do() {
     assert_eq!(records.push(&huge), Err(too_long));
     assert_eq!(records.len(), 1);
 }
+
+#[test]
+fn chunks_can_be_encoded_in_any_thread() {
+    let options = WriterOptions::default();
+    let encode = |record: &'static [u8]| {
+        let mut encoder = ChunkEncoder::new(&options).expect("valid options");
+        let mut records = ChunkRecords::default();
+        records.push(record).expect("fits");
+        std::thread::spawn(move || encoder.encode(&records)).join().expect("no panic").expect("encodes")
+    };
+    let chunks = [encode(b"one"), encode(b"two")];
+    let mut out = Vec::new();
+    let mut writer = FileWriter::create(&options, &mut out);
+    let begins = chunks.map(|chunk| writer.write(&chunk, &mut out).expect("short"));
+    assert_eq!((begins[0], writer.position()), (64, out.len() as u64));
+}

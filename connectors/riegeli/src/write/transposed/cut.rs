@@ -1,13 +1,14 @@
 //! Cuts records into fields: the sequence of symbols that the state machine will walk, and where the value of
 //! each lies (section 8.5, "What is cut" and "Symbols").
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::cursor::Cursor;
 use crate::write::chunk::ChunkRecords;
 use crate::write::transposed::canonical::{
     FIXED32, FIXED64, Field, GROUP_END, GROUP_START, LENGTH_DELIMITED, Recogniser, VARINT,
 };
+use crate::write::transposed::pairs::{PairMap, pair};
 
 /// The path of the record itself.
 const ROOT: u32 = 0;
@@ -85,10 +86,14 @@ pub(super) struct Cut {
     pub symbols: Vec<Symbol>,
     /// The steps of all records, from the first record on.
     pub steps: Vec<Step>,
-    ids: HashMap<(u32, u32), u32>,
+    ids: PairMap<u32>,
+    recogniser: Recogniser,
+    /// The memory of [`Self::message`].
+    open: Vec<Open>,
 }
 
 /// A submessage or group that is being cut.
+#[derive(Debug)]
 struct Open {
     path: u32,
     /// Offset of its end; of a group, none.
@@ -101,14 +106,14 @@ impl Cut {
     /// Cuts all records.
     pub fn new(records: &ChunkRecords) -> Self {
         let mut cut = Self::default();
-        cut.add_path(ROOT, 0, BufferClass::NonProto);
-        cut.add_path(ROOT, 0, BufferClass::NonProto);
-        let mut recogniser = Recogniser::default();
+        for _ in [ROOT, NON_PROTO] {
+            cut.add_path(ROOT, 0, BufferClass::NonProto);
+        }
         for (begin, end) in records.places() {
             let record = records.data().get(begin as usize..end as usize).unwrap_or_default();
-            if recogniser.is_message(record) {
+            if cut.recogniser.is_message(record) {
                 cut.step(ROOT, SLOT_VALUE, 0..0);
-                cut.message(records.data(), begin as usize..end as usize, &mut recogniser);
+                cut.message(records.data(), begin as usize..end as usize);
             } else {
                 cut.step(NON_PROTO, SLOT_VALUE, begin as usize..end as usize);
             }
@@ -117,9 +122,10 @@ impl Cut {
     }
 
     /// Cuts the message at `place`, which is in its shortest spelling.
-    fn message(&mut self, data: &[u8], place: std::ops::Range<usize>, recogniser: &mut Recogniser) {
+    fn message(&mut self, data: &[u8], place: Range<usize>) {
         let mut cursor = Cursor(data.get(place.start..).unwrap_or_default());
-        let mut open = vec![Open { path: ROOT, end: Some(place.end), last: ROOT }];
+        let mut open = std::mem::take(&mut self.open);
+        open.push(Open { path: ROOT, end: Some(place.end), last: ROOT });
         while let Some(top) = open.last_mut() {
             let at = data.len() - cursor.0.len();
             if top.end == Some(at) {
@@ -130,7 +136,7 @@ impl Cut {
                 }
                 continue;
             }
-            let Some(field) = Field::read(&mut cursor) else { return };
+            let Some(field) = Field::read(&mut cursor) else { break };
             let end = data.len() - cursor.0.len();
             let path = self.child(top, field.tag);
             match field.tag & 7 {
@@ -145,7 +151,7 @@ impl Cut {
                 LENGTH_DELIMITED
                     if !field.payload.is_empty()
                         && open.len() <= MAX_DEPTH
-                        && recogniser.is_message(field.payload) =>
+                        && self.recogniser.is_message(field.payload) =>
                 {
                     self.step(path, SLOT_START, 0..0);
                     // The order of symbols decides between equals, and the end comes right behind the start.
@@ -160,6 +166,8 @@ impl Cut {
                 _ => self.step(path, SLOT_VALUE, end - field.value.len()..end),
             }
         }
+        open.clear();
+        self.open = open;
     }
 
     /// The path of `tag` in `open`. Mostly it is the one that came at this place before.
@@ -174,7 +182,7 @@ impl Cut {
             open.last = guess;
             return guess;
         }
-        let path = match self.ids.get(&(parent, tag)) {
+        let path = match self.ids.get(&pair(parent, tag)) {
             Some(&path) => path,
             None => {
                 let class = match tag & 7 {
@@ -184,7 +192,7 @@ impl Cut {
                     _ => BufferClass::Varint,
                 };
                 let path = self.add_path(parent, tag, class);
-                self.ids.insert((parent, tag), path);
+                self.ids.insert(pair(parent, tag), path);
                 path
             }
         };
@@ -214,7 +222,7 @@ impl Cut {
     }
 
     /// Appends a step with the value at a place of the records' data.
-    fn step(&mut self, path: u32, slot: u8, value: std::ops::Range<usize>) {
+    fn step(&mut self, path: u32, slot: u8, value: Range<usize>) {
         let (symbol, begin, len) = (self.symbol(path, slot), value.start as u32, value.len() as u32);
         self.paths[path as usize].size += u64::from(len);
         self.steps.push(Step { symbol, begin, len });

@@ -1,6 +1,6 @@
 //! Which symbols follow which, and how often (section 8.5, "Transitions").
 
-use std::collections::HashMap;
+use crate::write::transposed::pairs::{PairMap, pair};
 
 /// One symbol that follows another.
 #[derive(Debug, Clone, Copy)]
@@ -36,14 +36,14 @@ impl Graph {
             first: None,
             last: None,
         };
-        let mut ids = HashMap::new();
+        let mut ids = PairMap::default();
         // The edge that left the symbol the last time: mostly it does so again.
         let mut recent = vec![0u32; symbols];
         for to in walk {
             if let Some(from) = graph.last.replace(to) {
                 let recent = &mut recent[from as usize];
                 if graph.leaving[from as usize].is_empty() || graph.edges[*recent as usize].to != to {
-                    *recent = *ids.entry((from, to)).or_insert_with(|| {
+                    *recent = *ids.entry(pair(from, to)).or_insert_with(|| {
                         graph.edges.push(Edge { to, count: 0 });
                         graph.leaving[from as usize].push(graph.edges.len() as u32 - 1);
                         graph.edges.len() as u32 - 1

@@ -1,6 +1,8 @@
 //! The state machine for a walk: which states its symbols have, and what transitions count from (section 8.5,
 //! "Transitions").
 
+use std::collections::HashMap;
+
 use crate::write::transposed::graph::Graph;
 use crate::write::transposed::states::{Item, State, States};
 
@@ -93,7 +95,7 @@ impl Machine {
 
     fn add_private_list(&mut self, graph: &Graph, symbol: usize, items: &[(u64, Item)]) {
         self.exits[symbol].base = self.states.0.len() as u32;
-        let mut places = std::collections::HashMap::new();
+        let mut places = HashMap::new();
         for (item, place) in self.states.add_list(items) {
             match item {
                 Item::Symbol(to) => _ = places.insert(to, place),

@@ -9,6 +9,7 @@ mod canonical;
 mod cut;
 mod graph;
 mod machine;
+mod pairs;
 mod states;
 #[cfg(test)]
 mod tests;
