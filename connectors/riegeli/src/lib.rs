@@ -8,6 +8,8 @@
 //!    [`transposed`]; [`decoder`] takes both to a block of records. [`metadata`] and [`array_record`] read
 //!    the messages that are about the file.
 //!
+//! [`write`](mod@write) goes the other way, from records to the bytes of a file.
+//!
 //! These are functions on bytes without input or output. Above them, `read` fetches chunks from an object
 //! store, and [`RiegeliConnector`] is what the engine sees.
 
@@ -27,5 +29,6 @@ mod scan;
 pub mod simple;
 pub mod transposed;
 mod wire;
+pub mod write;
 
 pub use connector::RiegeliConnector;

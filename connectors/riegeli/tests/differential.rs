@@ -4,11 +4,11 @@ use riegeli::{CompressionType, WriterOptions};
 
 use crate::support::*;
 
-const CODECS: [CompressionType; 4] =
+pub const CODECS: [CompressionType; 4] =
     [CompressionType::None, CompressionType::Brotli, CompressionType::Zstd, CompressionType::Snappy];
 
 /// Bytes without a pattern, the same for the same seed.
-fn noise(len: usize, seed: u64) -> Vec<u8> {
+pub fn noise(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let mut next = || {
         state ^= state << 13;
@@ -20,7 +20,7 @@ fn noise(len: usize, seed: u64) -> Vec<u8> {
 }
 
 /// A message of every wire type, nested and with a group.
-fn message(index: u8) -> Vec<u8> {
+pub fn message(index: u8) -> Vec<u8> {
     let text = noise(usize::from(index) % 40, 77);
     let inner = [&[0x08, index % 100, 0x12, text.len() as u8], &text[..]].concat();
     [
@@ -34,7 +34,7 @@ fn message(index: u8) -> Vec<u8> {
 }
 
 /// Records of all sorts, in an order that mixes them.
-fn assorted() -> Records {
+pub fn assorted() -> Records {
     let mut records = vec![vec![], vec![0], vec![0xff], b"hi".to_vec(), b"not a message".to_vec()];
     records.extend((0..120).map(message));
     records.push(noise(70_000, 3));

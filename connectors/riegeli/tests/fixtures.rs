@@ -19,17 +19,6 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is a number"))
 }
 
-/// The records of a source that is not stored, by another reader.
-fn by_other_reader(bytes: &[u8]) -> Records {
-    let options = riegeli::ReaderOptions::new();
-    let mut reader = riegeli::RecordReader::new(std::io::Cursor::new(bytes), options).expect("valid file");
-    let mut records = Vec::new();
-    while let Some(record) = reader.read_record().expect("valid record") {
-        records.push(record);
-    }
-    records
-}
-
 fn expected_records(entry: &Value, bytes: &[u8]) -> Records {
     let sources = entry["source"].as_array().expect("a list");
     let part = |source: &Value| match source.as_str().expect("a text") {

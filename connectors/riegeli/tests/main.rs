@@ -7,3 +7,7 @@ mod fixtures;
 mod ranges;
 mod support;
 mod sweeps;
+mod write_append;
+mod write_fixtures;
+mod write_options;
+mod writing;

@@ -131,3 +131,14 @@ pub fn write<R: AsRef<[u8]>>(records: &[R], options: riegeli::WriterOptions) -> 
     writer.close().expect("memory takes it");
     bytes
 }
+
+/// The records of a file, by another reader.
+pub fn by_other_reader(bytes: &[u8]) -> Records {
+    let options = riegeli::ReaderOptions::new();
+    let mut reader = riegeli::RecordReader::new(std::io::Cursor::new(bytes), options).expect("valid file");
+    let mut records = Vec::new();
+    while let Some(record) = reader.read_record().expect("valid record") {
+        records.push(record);
+    }
+    records
+}
