@@ -89,7 +89,7 @@ pub(super) trait Choice: Copy + Default + 'static {
 }
 
 /// The value of an option, or its default.
-fn choice<T: Choice>(options: &Options, name: &str) -> Result<T> {
+pub(super) fn choice<T: Choice>(options: &Options, name: &str) -> Result<T> {
     let text = options.get(name).unwrap_or_default();
     let written = text.trim();
     if written.is_empty() {
