@@ -25,7 +25,10 @@ mod well_known;
 mod wire;
 
 pub use batch::{BatchDecoder, DecodedBatch};
-pub use encode::{DerivedType, EncodeCounts, EncodedRecords, RecordEncoder, Target, derive};
+pub use encode::{
+    DerivedType, EncodeCounts, EncodedRecords, Hint, RecordEncoder, Target, apply_hint, derive, hinted_mapping,
+    schema_hint,
+};
 pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError};
 pub use open::{FileDescriptors, RecordType, record_descriptors};
 pub use options::{
