@@ -26,15 +26,15 @@ mod wire;
 
 pub use batch::{BatchDecoder, DecodedBatch};
 pub use encode::{
-    DerivedType, EncodeCounts, EncodedRecords, Hint, RecordEncoder, Target, apply_hint, derive, hinted_mapping,
-    schema_hint,
+    DerivedType, EncodeCounts, EncodedRecords, Hint, RecordEncoder, Target, apply_hint, derive,
+    hinted_mapping, schema_hint,
 };
 pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError};
 pub use open::{FileDescriptors, RecordType, record_descriptors};
 pub use options::{
-    Absent, AnyForm, ArrowSchemaHint, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions,
-    ExtraColumns, Implicit, InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names, NullItems, NullList,
-    Nullability, OnBadRecord, OnBadValue, ProtobufOptions, Recursion, RecursionDepth, Required, StringType,
-    TimestampForm, Unsigned, WriteOptions,
+    Absent, AnyForm, ArrowSchemaHint, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm,
+    Extensions, ExtraColumns, Implicit, InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names,
+    NullItems, NullList, Nullability, OnBadRecord, OnBadValue, ProtobufOptions, Recursion, RecursionDepth,
+    Required, StringType, TimestampForm, Unsigned, WriteOptions,
 };
 pub use record::RecordDecoder;

@@ -201,7 +201,9 @@ fn valid_messages(messages: &BinaryViewArray) -> Option<NullBuffer> {
         }
         Some(())
     };
-    Some(NullBuffer::new(messages.iter().map(|message| is_message(message).is_some()).collect::<BooleanBuffer>()))
+    Some(NullBuffer::new(
+        messages.iter().map(|message| is_message(message).is_some()).collect::<BooleanBuffer>(),
+    ))
 }
 
 /// Where a message without fields is there: structs that are not NULL, booleans that are true.

@@ -121,7 +121,14 @@ impl Compiler<'_> {
     }
 
     /// The plan of `field` from the values of `source`, which a path shows as `name`.
-    fn plan(&self, source: Source<'_>, name: &str, place: Place, field: &Field, depth: u32) -> Result<FieldPlan> {
+    fn plan(
+        &self,
+        source: Source<'_>,
+        name: &str,
+        place: Place,
+        field: &Field,
+        depth: u32,
+    ) -> Result<FieldPlan> {
         let name = name.to_string();
         if field.cardinality == Cardinality::Repeated {
             let form = self.repeated(source, field, depth)?;
@@ -189,8 +196,26 @@ impl Compiler<'_> {
         }
         let Some(item) = list_item(source.data_type) else { return Err(self.mismatch(source, field)) };
         let source = Source { data_type: plain(item.data_type()), ..source };
-        let form = self.value(source, field, depth)?;
+        let is_wrapped = self.derived && item.is_nullable() && self.options.null_items == NullItems::Wrap;
+        let form = match self.sole_of(field).filter(|_| is_wrapped) {
+            Some(sole) => self.only(source, sole, field, depth + 1)?,
+            None => self.value(source, field, depth)?,
+        };
         Ok(self.list(form, field, self.null_item("an item of the list")))
+    }
+
+    /// The only field of the message that a field holds.
+    fn sole_of(&self, field: &Field) -> Option<&Field> {
+        match field.kind {
+            Kind::Message(id) => self.descriptors.message(id).fields.first(),
+            _ => None,
+        }
+    }
+
+    /// A message at `depth` whose only field, `sole`, is the value.
+    fn only(&self, source: Source<'_>, sole: &Field, field: &Field, depth: u32) -> Result<Form> {
+        let plan = self.plan(source, "", Place::Itself, sole, depth)?;
+        Ok(Form::Only(Box::new(plan), Frame::of(field.number, field.kind)))
     }
 
     /// The entries of a map as messages of key and value.
@@ -274,7 +299,10 @@ impl Compiler<'_> {
         let known = recognise(self.descriptors, id);
         let frame = Frame::of(field.number, field.kind);
         if depth > MAX_DEPTH {
-            return Err(Error::Schema(format!("column '{}' is nested more than {MAX_DEPTH} deep", source.path)));
+            return Err(Error::Schema(format!(
+                "column '{}' is nested more than {MAX_DEPTH} deep",
+                source.path
+            )));
         }
         if let Some(parts) = self.parts(source, known) {
             return Ok(Form::Parts(parts, times::part_fields(parts), frame));
@@ -288,9 +316,7 @@ impl Compiler<'_> {
             (DataType::Boolean, None) if message.fields.is_empty() => Form::Present(frame),
             (binary, None) if is_binary(binary) && source.origin.is_message() => Form::Serialized(frame),
             (data_type, _) => match sole_field(message, known) {
-                Some(sole) => {
-                    Form::Only(Box::new(self.plan(source, "", Place::Itself, sole, depth)?), frame)
-                }
+                Some(sole) => self.only(source, sole, field, depth)?,
                 None if is_binary(data_type) => Form::Serialized(frame),
                 None => return Err(self.mismatch(source, field)),
             },

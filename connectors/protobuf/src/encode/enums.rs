@@ -63,7 +63,11 @@ impl EnumNumbers {
         let mut names: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
         names.sort_unstable();
         let nearest = nearest_names(value, names);
-        let hint = if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) };
+        let hint = if nearest.is_empty() {
+            String::new()
+        } else {
+            format!("; did you mean {}?", nearest.join(" or "))
+        };
         format!("'{value}' is no value of the enum {}{hint}", self.full_name)
     }
 }

@@ -65,7 +65,8 @@ fn without_field(columns: &[&str], message: &Message, path: &str) -> Error {
         message.fields.iter().map(|field| field.name.clone()).chain(extensions).collect();
     let described = columns.iter().map(|column| {
         let nearest = nearest_names(column, names.iter().map(String::as_str));
-        let hint = if nearest.is_empty() { String::new() } else { format!(" (nearest: {})", nearest.join(", ")) };
+        let hint =
+            if nearest.is_empty() { String::new() } else { format!(" (nearest: {})", nearest.join(", ")) };
         format!("'{}'{hint}", join(path, column))
     });
     Error::Schema(format!(
@@ -98,8 +99,12 @@ fn check_required(matches: &[Match<'_>], message: &Message, path: &str) -> Resul
             && field.cardinality == Cardinality::Singular
             && !matches.iter().any(|(_, known)| known.number == field.number)
     };
-    let missing: Vec<String> =
-        message.fields.iter().filter(is_missing).map(|field| format!("'{}'", join(path, &field.name))).collect();
+    let missing: Vec<String> = message
+        .fields
+        .iter()
+        .filter(is_missing)
+        .map(|field| format!("'{}'", join(path, &field.name)))
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float32Array, PrimitiveArray, make_array};
+use arrow::array::{Array, ArrayRef, AsArray, Float32Array, PrimitiveArray, make_array};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
+use arrow::compute::cast;
 use arrow::compute::kernels::cmp;
-use arrow::compute::{cast, prep_null_mask_filter};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
 };
@@ -39,7 +39,9 @@ pub(super) fn words(kind: Kind, array: &ArrayRef) -> Result<(Words, Option<NullB
         Kind::Uint64 => Words::Varint(bits::<UInt64Type, _>(&numbers)),
         Kind::Uint32 => Words::Varint(varints::<UInt32Type>(&numbers, u64::from)),
         Kind::Sint32 => Words::Varint(varints::<Int32Type>(&numbers, zigzag32)),
-        Kind::Sint64 => Words::Varint(varints::<Int64Type>(&numbers, |value| (value << 1 ^ value >> 63) as u64)),
+        Kind::Sint64 => {
+            Words::Varint(varints::<Int64Type>(&numbers, |value| (value << 1 ^ value >> 63) as u64))
+        }
         _ => Words::Varint(varints::<Int32Type>(&numbers, sign_extended)),
     };
     Ok((words, numbers.nulls().cloned()))
@@ -89,14 +91,9 @@ pub(super) fn exact(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowEr
     if !to.is_floating() || array.data_type().is_floating() {
         return Ok(numbers);
     }
-    let same = prep_null_mask_filter(&cmp::eq(array, &cast(&numbers, array.data_type())?)?);
-    with_valid(&numbers, &same)
-}
-
-/// `array` with NULL where it is not `valid`.
-fn with_valid(array: &ArrayRef, valid: &BooleanArray) -> Result<ArrayRef, ArrowError> {
-    let nulls = NullBuffer::union(array.nulls(), Some(&NullBuffer::new(valid.values().clone())));
-    Ok(make_array(array.to_data().into_builder().nulls(nulls).build()?))
+    let same = cmp::eq(array, &cast(&numbers, array.data_type())?)?;
+    let nulls = NullBuffer::union(same.nulls(), Some(&NullBuffer::new(same.values().clone())));
+    Ok(make_array(numbers.to_data().into_builder().nulls(nulls).build()?))
 }
 
 fn narrow(array: &PrimitiveArray<Float64Type>) -> Float32Array {

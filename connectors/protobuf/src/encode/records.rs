@@ -163,21 +163,15 @@ fn is_bytes_called(column: &Field, name: &str) -> bool {
     column.name() == name && is_binary(plain(column.data_type()))
 }
 
-fn plan(
-    schema: &Schema,
-    record: Option<&RecordType>,
-    derived: bool,
-    options: &WriteOptions,
-) -> Result<Plan> {
+fn plan(schema: &Schema, record: Option<&RecordType>, derived: bool, options: &WriteOptions) -> Result<Plan> {
     let has_field = |message: &Message, name: &str| message.fields.iter().any(|field| field.name == name);
     let Some(record) = record else { return Ok(Plan::Record) };
     let message = record.descriptors.message(record.message);
     if is_record(schema.fields()) && !has_field(message, RECORD) {
         return Ok(Plan::Record);
     }
-    let is_unknown = |column: &Field| {
-        !derived && is_bytes_called(column, UNKNOWN) && !has_field(message, UNKNOWN)
-    };
+    let is_unknown =
+        |column: &Field| !derived && is_bytes_called(column, UNKNOWN) && !has_field(message, UNKNOWN);
     let unknown = schema.fields().iter().position(|column| is_unknown(column));
     let compiler = Compiler { descriptors: &record.descriptors, options, derived };
     let plan = compiler.message_of_columns(schema.fields(), unknown, record.message)?;

@@ -162,7 +162,8 @@ impl Bound<'_> {
         let shown: String = value.chars().take(100).collect();
         match &self.plan.form {
             Form::Number(kind) => {
-                let hint = if self.source.data_type().is_floating() { "; a cast in SQL rounds it" } else { "" };
+                let hint =
+                    if self.source.data_type().is_floating() { "; a cast in SQL rounds it" } else { "" };
                 format!("{shown} is not exactly a value of {}{hint}", keyword(*kind))
             }
             Form::Enum(numbers) => numbers.explain(&shown),

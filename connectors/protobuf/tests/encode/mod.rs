@@ -14,8 +14,8 @@ use arrow::datatypes::{Field, Schema};
 use prost::Message;
 use recordfusion_core::{Error, Options};
 use recordfusion_protobuf::{
-    EncodedRecords, FileDescriptors, Mapping, ProtobufOptions, RecordDecoder, RecordEncoder, RecordType, Target,
-    WriteOptions, apply_hint, hinted_mapping, record_descriptors, schema_hint,
+    EncodedRecords, FileDescriptors, Mapping, ProtobufOptions, RecordDecoder, RecordEncoder, RecordType,
+    Target, WriteOptions, apply_hint, hinted_mapping, record_descriptors, schema_hint,
 };
 
 use crate::support::{compile, decode};
@@ -61,7 +61,8 @@ fn decoder(encoder: &RecordEncoder, mapping: Mapping) -> RecordDecoder {
     let derived = encoder.derived().expect("derived");
     let descriptors = derived.descriptors.clone();
     let file = FileDescriptors { file: "t".into(), message_type: Some("t.Row".into()), descriptors };
-    RecordDecoder::open(&[file], &ProtobufOptions { mapping, ..ProtobufOptions::default() }, &[]).expect("a table")
+    RecordDecoder::open(&[file], &ProtobufOptions { mapping, ..ProtobufOptions::default() }, &[])
+        .expect("a table")
 }
 
 /// The rows of derived records, read without a hint.

@@ -43,7 +43,10 @@ fn scalars() -> RecordBatch {
         ("f64", Arc::new(Float64Array::from(vec![Some(f64::INFINITY), Some(-0.0), None]))),
         ("utf8", Arc::new(StringArray::from(vec![Some(""), Some("é"), None]))),
         ("large_utf8", Arc::new(LargeStringArray::from(vec![Some(""), Some("é"), None]))),
-        ("utf8_view", Arc::new(StringViewArray::from(vec![Some(""), Some("a text longer than a view"), None]))),
+        (
+            "utf8_view",
+            Arc::new(StringViewArray::from(vec![Some(""), Some("a text longer than a view"), None])),
+        ),
         ("binary", Arc::new(BinaryArray::from(vec![Some(b"\xff".as_slice()), Some(b""), None]))),
         ("large_binary", Arc::new(LargeBinaryArray::from(vec![Some(b"\xff".as_slice()), Some(b""), None]))),
         ("fixed", Arc::new(fixed)),
@@ -67,7 +70,8 @@ fn scalars_of_every_type() {
 fn not_null_columns() {
     let fields = ["a", "b"].map(|name| Field::new(name, DataType::Int32, false));
     let column = || Arc::new(Int32Array::from(vec![0, 1])) as ArrayRef;
-    let given = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), vec![column(), column()]).expect("ok");
+    let given =
+        RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), vec![column(), column()]).expect("ok");
     same(&given, &[]);
     assert_eq!(derive_and_encode(&given, &[]).0, [vec![], vec![8, 1, 16, 1]]);
 }
@@ -90,33 +94,75 @@ fn dictionaries_and_runs() {
     let dictionary = |keys: DataType, values: DataType| {
         cast(&text, &DataType::Dictionary(Box::new(keys), Box::new(values))).expect("a dictionary")
     };
-    let numbers: DictionaryArray<Int32Type> =
-        DictionaryArray::new(Int32Array::from(vec![Some(1), None, Some(0), Some(2)]), Arc::new(Int64Array::from(vec![Some(7), Some(-7), None])));
+    let numbers: DictionaryArray<Int32Type> = DictionaryArray::new(
+        Int32Array::from(vec![Some(1), None, Some(0), Some(2)]),
+        Arc::new(Int64Array::from(vec![Some(7), Some(-7), None])),
+    );
     let given = batch(vec![
         ("text", dictionary(DataType::Int32, DataType::Utf8)),
         ("large", dictionary(DataType::Int64, DataType::LargeUtf8)),
     ]);
     same(&given, &[]);
-    let small = batch(vec![("small", dictionary(DataType::Int8, DataType::Utf8)), ("numbers", Arc::new(numbers))]);
+    let small =
+        batch(vec![("small", dictionary(DataType::Int8, DataType::Utf8)), ("numbers", Arc::new(numbers))]);
     assert_eq!(
         rows(&small),
-        [json!({"small": "x", "numbers": -7}), json!({"small": null, "numbers": null}), json!({"small": "y", "numbers": 7}), json!({"small": "x", "numbers": null})]
+        [
+            json!({"small": "x", "numbers": -7}),
+            json!({"small": null, "numbers": null}),
+            json!({"small": "y", "numbers": 7}),
+            json!({"small": "x", "numbers": null})
+        ]
     );
-    let runs = Int32RunArray::try_new(&Int32Array::from(vec![1, 3, 4]), &StringArray::from(vec![Some("a"), None, Some("b")])).expect("runs");
+    let runs = Int32RunArray::try_new(
+        &Int32Array::from(vec![1, 3, 4]),
+        &StringArray::from(vec![Some("a"), None, Some("b")]),
+    )
+    .expect("runs");
     let runs = batch(vec![("runs", Arc::new(runs))]);
-    assert_eq!(rows(&runs), ["a", "", "", "b"].map(|text| json!({"runs": (!text.is_empty()).then_some(text)})));
+    assert_eq!(
+        rows(&runs),
+        ["a", "", "", "b"].map(|text| json!({"runs": (!text.is_empty()).then_some(text)}))
+    );
 }
 
 #[test]
 fn decimals_of_every_width() {
     let given = batch(vec![
-        ("d32", Arc::new(Decimal32Array::from(vec![Some(-123), None]).with_precision_and_scale(9, 2).expect("fits"))),
-        ("d64", Arc::new(Decimal64Array::from(vec![Some(1), None]).with_precision_and_scale(18, 18).expect("fits"))),
-        ("d128", Arc::new(Decimal128Array::from(vec![Some(-12_345_678_901_234_567_890_123_456_789_012_345_678), None]).with_precision_and_scale(38, 10).expect("fits"))),
-        ("d256", Arc::new(Decimal256Array::from(vec![Some(i256::from_i128(7)), None]).with_precision_and_scale(76, 3).expect("fits"))),
+        (
+            "d32",
+            Arc::new(
+                Decimal32Array::from(vec![Some(-123), None]).with_precision_and_scale(9, 2).expect("fits"),
+            ),
+        ),
+        (
+            "d64",
+            Arc::new(
+                Decimal64Array::from(vec![Some(1), None]).with_precision_and_scale(18, 18).expect("fits"),
+            ),
+        ),
+        (
+            "d128",
+            Arc::new(
+                Decimal128Array::from(vec![Some(-12_345_678_901_234_567_890_123_456_789_012_345_678), None])
+                    .with_precision_and_scale(38, 10)
+                    .expect("fits"),
+            ),
+        ),
+        (
+            "d256",
+            Arc::new(
+                Decimal256Array::from(vec![Some(i256::from_i128(7)), None])
+                    .with_precision_and_scale(76, 3)
+                    .expect("fits"),
+            ),
+        ),
     ]);
     same(&given, &[]);
-    assert_eq!(rows(&given)[0], json!({"d32": "-1.23", "d64": "0.000000000000000001", "d128": "-1234567890123456789012345678.9012345678", "d256": "0.007"}));
+    assert_eq!(
+        rows(&given)[0],
+        json!({"d32": "-1.23", "d64": "0.000000000000000001", "d128": "-1234567890123456789012345678.9012345678", "d256": "0.007"})
+    );
 }
 
 #[test]
@@ -124,8 +170,20 @@ fn times_of_every_unit() {
     let (first, last) = (-62_135_596_800, 253_402_300_799);
     let given = batch(vec![
         ("s", Arc::new(TimestampSecondArray::from(vec![Some(first), Some(last), None]))),
-        ("ms", Arc::new(TimestampMillisecondArray::from(vec![Some(first * 1000), Some(last * 1000 + 999), None]).with_timezone("Europe/Berlin"))),
-        ("us", Arc::new(TimestampMicrosecondArray::from(vec![Some(-1), Some(last * 1_000_000 + 999_999), None]).with_timezone("UTC"))),
+        (
+            "ms",
+            Arc::new(
+                TimestampMillisecondArray::from(vec![Some(first * 1000), Some(last * 1000 + 999), None])
+                    .with_timezone("Europe/Berlin"),
+            ),
+        ),
+        (
+            "us",
+            Arc::new(
+                TimestampMicrosecondArray::from(vec![Some(-1), Some(last * 1_000_000 + 999_999), None])
+                    .with_timezone("UTC"),
+            ),
+        ),
         ("day", Arc::new(Date32Array::from(vec![Some(-719_162), Some(2_932_896), None]))),
         ("day64", Arc::new(Date64Array::from(vec![Some(-86_400_000), Some(0), None]))),
         ("clock32", Arc::new(Time32SecondArray::from(vec![Some(0), Some(86_399), None]))),
@@ -154,7 +212,12 @@ fn lists_of_every_kind() {
     let plain: ArrayRef = Arc::new(plain);
     let item = Arc::new(Field::new("element", DataType::Int32, true));
     let to = |data_type| cast(&plain, &data_type).expect("a list");
-    let fixed = FixedSizeListArray::try_new(Arc::clone(&item), 2, Arc::new(Int32Array::from(vec![1, 2, 0, 0, 3, 4])), Some(NullBuffer::from(vec![true, false, true])));
+    let fixed = FixedSizeListArray::try_new(
+        Arc::clone(&item),
+        2,
+        Arc::new(Int32Array::from(vec![1, 2, 0, 0, 3, 4])),
+        Some(NullBuffer::from(vec![true, false, true])),
+    );
     let given = batch(vec![
         ("list", Arc::clone(&plain)),
         ("large", to(DataType::LargeList(Arc::clone(&item)))),
@@ -185,13 +248,21 @@ fn lists_with_nulls_in_wraps() {
     let nulls = list::<Int32Type>(vec![None, Some(vec![None, Some(0), Some(1)]), Some(vec![])]);
     let inner = list::<Int32Type>(vec![None, Some(vec![None]), Some(vec![])]);
     let item = Arc::new(Field::new_list_field(inner.data_type().clone(), true));
-    let lists = ListArray::new(item, OffsetBuffer::from_lengths([2, 0, 1]), Arc::new(inner), Some(NullBuffer::from(vec![true, false, true])));
+    let lists = ListArray::new(
+        item,
+        OffsetBuffer::from_lengths([2, 0, 1]),
+        Arc::new(inner),
+        Some(NullBuffer::from(vec![true, false, true])),
+    );
     let given = batch(vec![("list", Arc::new(nulls)), ("lists", Arc::new(lists))]);
     same(&given, &[("null_items", "wrap"), ("null_list", "wrap")]);
 }
 
 fn map(keys: ArrayRef, values: ArrayRef, lengths: [usize; 2]) -> ArrayRef {
-    let fields = vec![Field::new("keys", keys.data_type().clone(), false), Field::new("values", values.data_type().clone(), true)];
+    let fields = vec![
+        Field::new("keys", keys.data_type().clone(), false),
+        Field::new("values", values.data_type().clone(), true),
+    ];
     let entries = StructArray::new(fields.clone().into(), vec![keys, values], None);
     let entries_field = Arc::new(Field::new("entries", DataType::Struct(fields.into()), false));
     Arc::new(MapArray::new(entries_field, OffsetBuffer::from_lengths(lengths), entries, None, false))
@@ -207,7 +278,14 @@ fn maps_of_every_kind() {
         ("text", map(Arc::new(StringViewArray::from(vec!["a", "b", "c"])), three(), [3, 0])),
         ("float", map(Arc::new(Float64Array::from(vec![0.5, 1.5, 2.5])), three(), [2, 1])),
         ("structs", map(three(), Arc::new(structs), [0, 3])),
-        ("lists", map(three(), Arc::new(list::<Int32Type>(vec![Some(vec![Some(1)]), Some(vec![]), Some(vec![])])), [1, 2])),
+        (
+            "lists",
+            map(
+                three(),
+                Arc::new(list::<Int32Type>(vec![Some(vec![Some(1)]), Some(vec![]), Some(vec![])])),
+                [1, 2],
+            ),
+        ),
         ("nested", map(three(), nested(), [1, 2])),
     ]);
     same(&given, &[]);
@@ -218,7 +296,8 @@ fn structs_that_are_null_or_hold_nulls() {
     let leaf: ArrayRef = Arc::new(Int32Array::from(vec![None, None, None, None, Some(0)]));
     let wrap = |child: ArrayRef, valid: [bool; 5]| {
         let field = Field::new("s", child.data_type().clone(), true);
-        Arc::new(StructArray::new(vec![field].into(), vec![child], Some(NullBuffer::from(valid.to_vec())))) as ArrayRef
+        Arc::new(StructArray::new(vec![field].into(), vec![child], Some(NullBuffer::from(valid.to_vec()))))
+            as ArrayRef
     };
     let one = wrap(leaf, [false, false, false, true, true]);
     let two = wrap(one, [false, false, true, true, true]);
@@ -237,7 +316,9 @@ fn three_hundred_columns() {
     let id = |number: &str| HashMap::from([("PARQUET:field_id".to_string(), number.to_string())]);
     let far: Vec<Field> = [15, 16, 2047, 2048, 536_870_911]
         .iter()
-        .map(|number| Field::new(format!("f{number}"), DataType::Int32, true).with_metadata(id(&number.to_string())))
+        .map(|number| {
+            Field::new(format!("f{number}"), DataType::Int32, true).with_metadata(id(&number.to_string()))
+        })
         .collect();
     let columns = (1..6).map(column).collect();
     let far = RecordBatch::try_new(Arc::new(Schema::new(far)), columns).expect("columns");
@@ -273,7 +354,8 @@ const RECORDS: [&str; 4] = [
 /// A table that came from protobuf is derived, written and read again, with other options of the mapping.
 #[test]
 fn columns_keep_what_they_came_from() {
-    let records: Vec<_> = RECORDS[..3].iter().map(|record| crate::support::hex(&record.replace('\n', ""))).collect();
+    let records: Vec<_> =
+        RECORDS[..3].iter().map(|record| crate::support::hex(&record.replace('\n', ""))).collect();
     let options: [&[(&str, &str)]; 4] = [
         &[],
         &[("enum", "string"), ("unsigned", "widen"), ("string_type", "utf8")],

@@ -75,7 +75,8 @@ fn declaration(name: &str, mut values: Vec<(String, i32)>) -> EnumDescriptorProt
     }
     let mut numbers = HashSet::new();
     let aliases = !values.iter().all(|(_, number)| numbers.insert(*number));
-    let value = |(name, number)| EnumValueDescriptorProto { name: Some(name), number: Some(number), options: None };
+    let value =
+        |(name, number)| EnumValueDescriptorProto { name: Some(name), number: Some(number), options: None };
     EnumDescriptorProto {
         name: Some(name.to_string()),
         value: values.into_iter().map(value).collect(),

@@ -32,7 +32,9 @@ impl Builder<'_> {
             DataType::Time32(_) | DataType::Time64(_) => return Ok(self.google("type.TimeOfDay")),
             DataType::Null | DataType::Struct(_) => return Ok(self.google("protobuf.Empty")),
             DataType::Interval(_) => {
-                return Err(self.error("is an Interval, which no message holds; cast it to text or to a Duration"));
+                return Err(
+                    self.error("is an Interval, which no message holds; cast it to text or to a Duration")
+                );
             }
             DataType::Union(..) => {
                 return Err(self.error("is a Union, which no message holds; select its members one by one"));
@@ -74,11 +76,8 @@ impl Builder<'_> {
 /// Kinds that a column may have come from, by keyword; the first is what others become.
 type Kinds = &'static [(&'static str, i32)];
 
-const INT32: Kinds = &[
-    ("int32", field_type::INT32),
-    ("sint32", field_type::SINT32),
-    ("sfixed32", field_type::SFIXED32),
-];
+const INT32: Kinds =
+    &[("int32", field_type::INT32), ("sint32", field_type::SINT32), ("sfixed32", field_type::SFIXED32)];
 /// 32-bit kinds read as Int64 for the option `unsigned` and as keys of maps.
 const INT64: Kinds = &[
     ("int64", field_type::INT64),
@@ -124,7 +123,9 @@ const TIME: &[&str] = &["seconds", "nanos"];
 
 fn has_fields(data_type: &DataType, names: &[&str]) -> bool {
     match data_type {
-        DataType::Struct(fields) => fields.iter().map(|field| field.name().as_str()).eq(names.iter().copied()),
+        DataType::Struct(fields) => {
+            fields.iter().map(|field| field.name().as_str()).eq(names.iter().copied())
+        }
         _ => false,
     }
 }

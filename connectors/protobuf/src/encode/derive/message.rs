@@ -139,7 +139,13 @@ impl<'a> Builder<'a> {
     }
 
     /// The type of a list or map as a repeated field.
-    fn repeated(&mut self, name: &str, column: &Field, data_type: &DataType, origin: Origin<'_>) -> Result<Declared> {
+    fn repeated(
+        &mut self,
+        name: &str,
+        column: &Field,
+        data_type: &DataType,
+        origin: Origin<'_>,
+    ) -> Result<Declared> {
         let declared = match (list_item(data_type), map_parts(data_type)) {
             (Some(item), _) => self.item(name, column, item, origin)?,
             (None, Some((key, value))) => self.map(name, key, value)?,
@@ -164,7 +170,13 @@ impl<'a> Builder<'a> {
     }
 
     /// The type of one value. Lists, which cannot be repeated again, are inside a message.
-    fn single(&mut self, name: &str, like: &Field, data_type: &DataType, origin: Origin<'_>) -> Result<Declared> {
+    fn single(
+        &mut self,
+        name: &str,
+        like: &Field,
+        data_type: &DataType,
+        origin: Origin<'_>,
+    ) -> Result<Declared> {
         if is_repeated(data_type, origin) {
             return self.wrapped_list(name, like, data_type);
         }
@@ -226,7 +238,11 @@ impl<'a> Builder<'a> {
     }
 
     fn inside(&self, error: Error) -> Error {
-        if self.path.is_empty() { error } else { Error::Schema(format!("column '{}': {error}", self.path.join("."))) }
+        if self.path.is_empty() {
+            error
+        } else {
+            Error::Schema(format!("column '{}': {error}", self.path.join(".")))
+        }
     }
 }
 

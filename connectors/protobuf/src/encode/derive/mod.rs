@@ -55,10 +55,7 @@ pub fn derive(schema: &Schema, options: &WriteOptions, default_name: &str) -> Re
     let imports_first = files.supplied().iter().chain(files.given());
     let descriptors = imports_first.map(|file| file.encode_to_vec().into()).collect();
     let version = Version::new("the columns", files, full_name);
-    Ok(DerivedType {
-        record: version.map_err(|error| Error::Schema(error.to_string()))?.into(),
-        descriptors,
-    })
+    Ok(DerivedType { record: version.map_err(|error| Error::Schema(error.to_string()))?.into(), descriptors })
 }
 
 /// Package and own name of a message type.

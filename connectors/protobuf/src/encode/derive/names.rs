@@ -50,19 +50,16 @@ pub(crate) fn field_names(columns: &Fields) -> Result<Vec<FieldName>> {
     Ok(fields)
 }
 
-/// Names of fields that are given away, and what they are in JSON: both have to differ.
+/// Names of fields that are given away. Compilers of proto3 refuse two that differ only in case and
+/// underscores.
 #[derive(Debug, Default)]
-struct Taken {
-    names: HashSet<String>,
-    json_names: HashSet<String>,
-}
+struct Taken(HashSet<String>);
 
 impl Taken {
     fn take(&mut self, wanted: &str) -> String {
-        let free = |name: &String| !self.names.contains(name) && !self.json_names.contains(&json_name(name));
-        let name = first_free(wanted, free);
-        self.json_names.insert(json_name(&name));
-        self.names.insert(name.clone());
+        let bare = |name: &str| name.replace('_', "").to_lowercase();
+        let name = first_free(wanted, |name| !self.0.contains(&bare(name)));
+        self.0.insert(bare(&name));
         name
     }
 }
@@ -132,11 +129,18 @@ mod tests {
     #[test]
     fn names_become_identifiers() {
         let cases: &[(&[&str], &[(&str, Option<&str>)])] = &[
-            (&["a", "b_c", "_x", "Größe"], &[("a", None), ("b_c", None), ("_x", None), ("Gr__e", Some("Größe"))]),
-            (&["count(*)", "1a", ""], &[("count___", Some("count(*)")), ("f1a", Some("1a")), ("_", Some(""))]),
+            (
+                &["a", "b_c", "_x", "Größe"],
+                &[("a", None), ("b_c", None), ("_x", None), ("Gr__e", Some("Größe"))],
+            ),
+            (
+                &["count(*)", "1a", ""],
+                &[("count___", Some("count(*)")), ("f1a", Some("1a")), ("_", Some(""))],
+            ),
             (&["a b", "a_b", "a.b"], &[("a_b_2", Some("a b")), ("a_b", None), ("a_b_3", Some("a.b"))]),
             (&["a_b", "aB"], &[("a_b", Some("a_b")), ("aB_2", Some("aB"))]),
-            (&["x", "X"], &[("x", None), ("X", None)]),
+            (&["x", "X"], &[("x", None), ("X_2", Some("X"))]),
+            (&["ab", "a_b", "_"], &[("ab", None), ("a_b_2", Some("a_b")), ("_", None)]),
         ];
         for (given, expected) in cases {
             let names = field_names(&columns(given)).expect("distinct");
@@ -154,7 +158,9 @@ mod tests {
 
     #[test]
     fn message_types_are_named_after_fields() {
-        for (field, name) in [("address", "Address"), ("home_address", "HomeAddress"), ("_1", "M1"), ("_", "M")] {
+        for (field, name) in
+            [("address", "Address"), ("home_address", "HomeAddress"), ("_1", "M1"), ("_", "M")]
+        {
             assert_eq!(message_name(field), name);
         }
     }

@@ -42,10 +42,11 @@ pub struct Hint {
 /// [`hinted_mapping`] gives, and those of times of day in any case.
 pub fn apply_hint(decoded: &Schema, hint: &[u8]) -> Option<Hint> {
     let hinted = sound::read(hint)?;
-    let columns = fit::columns(decoded.fields(), hinted.fields())?;
-    let fields = columns.iter().zip(hinted.fields()).map(|(restore, field)| {
-        Arc::new(field.as_ref().clone().with_data_type(restore.data_type.clone()))
-    });
+    let columns = fit::fit_columns(decoded.fields(), hinted.fields())?;
+    let fields = columns
+        .iter()
+        .zip(hinted.fields())
+        .map(|(restore, field)| Arc::new(field.as_ref().clone().with_data_type(restore.data_type.clone())));
     let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), hinted.metadata().clone());
     Some(Hint { schema: Arc::new(schema), columns })
 }
@@ -83,8 +84,7 @@ impl Hint {
         let schema = self.schema.project(indices)?;
         let wanted = indices.iter().filter_map(|&index| self.columns.get(index));
         let columns = wanted.zip(batch.columns()).map(|(restore, column)| restore.array(column));
-        let options =
-            arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let columns = columns.collect::<std::result::Result<_, _>>()?;
         Ok(RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)?)
     }
@@ -104,7 +104,9 @@ impl Units {
 
     fn look_at(&mut self, data_type: &DataType) {
         match data_type {
-            DataType::Timestamp(unit, _) => self.timestamps[usize::from(*unit != TimeUnit::Nanosecond)] = true,
+            DataType::Timestamp(unit, _) => {
+                self.timestamps[usize::from(*unit != TimeUnit::Nanosecond)] = true
+            }
             DataType::Duration(unit) => self.durations[usize::from(*unit != TimeUnit::Nanosecond)] = true,
             DataType::Dictionary(_, values) => self.look_at(values),
             DataType::RunEndEncoded(_, inner)

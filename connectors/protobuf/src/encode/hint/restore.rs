@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Int64Array, ListArray, MapArray, NullArray, StructArray, make_array,
+    Array, ArrayRef, AsArray, BooleanArray, Int64Array, ListArray, MapArray, NullArray, StructArray,
+    make_array,
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow::compute::{CastOptions, cast_with_options, nullif};
@@ -75,7 +76,9 @@ impl Restore {
     /// The zone names no other instant: only the unit changes.
     fn ticks(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let same_zone = match (array.data_type(), &self.data_type) {
-            (DataType::Timestamp(_, zone), DataType::Timestamp(unit, _)) => DataType::Timestamp(*unit, zone.clone()),
+            (DataType::Timestamp(_, zone), DataType::Timestamp(unit, _)) => {
+                DataType::Timestamp(*unit, zone.clone())
+            }
             (_, other) => other.clone(),
         };
         retyped(&strict_cast(array, &same_zone)?, &self.data_type)

@@ -71,9 +71,8 @@ fn is_sound(field: Field<'_>) -> bool {
         Type::RunEndEncoded => has(2),
         _ => false,
     };
-    let is_known_dictionary = field
-        .dictionary()
-        .is_none_or(|dictionary| dictionary.indexType().is_some_and(is_known_int));
+    let is_known_dictionary =
+        field.dictionary().is_none_or(|dictionary| dictionary.indexType().is_some_and(is_known_int));
     field.name().is_some() && type_is_known && is_known_dictionary && children().all(is_sound)
 }
 
