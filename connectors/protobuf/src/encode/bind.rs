@@ -193,17 +193,18 @@ fn json_messages(kind: JsonKind, depth: u32, array: &ArrayRef) -> Result<BinaryV
 
 /// Which of the byte strings are messages.
 fn valid_messages(messages: &BinaryViewArray) -> Option<NullBuffer> {
-    let is_message = |message: Option<&[u8]>| {
-        let (bytes, mut at) = (message?, 0);
-        while at < bytes.len() {
-            let tag = wire::tag(bytes, &mut at).ok()?;
-            wire::skip(bytes, &mut at, tag, 0).ok()?;
-        }
-        Some(())
-    };
-    Some(NullBuffer::new(
-        messages.iter().map(|message| is_message(message).is_some()).collect::<BooleanBuffer>(),
-    ))
+    let is_message = |message: Option<&[u8]>| message.is_some_and(|bytes| check_fields(bytes).is_ok());
+    Some(NullBuffer::new(messages.iter().map(is_message).collect::<BooleanBuffer>()))
+}
+
+/// Checks that bytes are fields, one behind the other.
+pub(super) fn check_fields(bytes: &[u8]) -> wire::Result<()> {
+    let mut at = 0;
+    while at < bytes.len() {
+        let tag = wire::tag(bytes, &mut at)?;
+        wire::skip(bytes, &mut at, tag, 0)?;
+    }
+    Ok(())
 }
 
 /// Where a message without fields is there: structs that are not NULL, booleans that are true.

@@ -5,7 +5,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use recordfusion_core::{Error, Result};
 
-use super::bind::BoundMessage;
+use super::bind::{BoundMessage, check_fields};
 use super::compile::Compiler;
 use super::derive::{DerivedType, derive};
 use super::fault::Fault;
@@ -92,7 +92,7 @@ impl RecordEncoder {
     ///
     /// # Errors
     /// All that can be wrong without data: [`Error::Schema`] for columns that have no field or do not fit it,
-    /// and for required fields without a column; whatever [`derive`] refuses.
+    /// and for required fields without a column; whatever [`derive()`] refuses.
     pub fn new(schema: SchemaRef, target: Target<'_>, options: &WriteOptions) -> Result<Self> {
         let (message, derived) = match target {
             Target::Given(record) => (Some(record), None),
@@ -229,7 +229,10 @@ fn write_row(
     before: usize,
 ) -> std::result::Result<(), Box<Fault>> {
     if let Some(unknown) = unknown.filter(|unknown| unknown.is_valid(row)) {
-        output.buffer.put(unknown.value(row));
+        let fields = unknown.value(row);
+        check_fields(fields)
+            .map_err(|fault| Fault::new(format!("the bytes are no fields: {fault}")).within(UNKNOWN))?;
+        output.buffer.put(fields);
     }
     message.write(row, output)?;
     let size = output.buffer.len() - before;

@@ -220,21 +220,21 @@ fn leaves(dice: &mut Dice, data_type: &DataType, len: usize, nullable: bool) -> 
         }
         other => {
             let numbers: Int64Array = (0..len).map(|row| Some(number(dice)).filter(|_| there(row))).collect();
-            as_numbers(numbers, other)
+            as_numbers(&numbers, other)
         }
     }
 }
 
-fn as_numbers(numbers: Int64Array, data_type: &DataType) -> ArrayRef {
+fn as_numbers(numbers: &Int64Array, data_type: &DataType) -> ArrayRef {
     use DataType::*;
     match data_type {
         Date32 | Time32(_) => {
-            let words = cast(&numbers, &Int32).expect("they fit");
+            let words = cast(numbers, &Int32).expect("they fit");
             cast(&words, data_type).expect("days")
         }
         Decimal64(..) | Timestamp(..) | Duration(_) | Time64(_) | Date64 => make_array(
             numbers.to_data().into_builder().data_type(data_type.clone()).build().expect("64 bits"),
         ),
-        other => cast(&numbers, other).expect("they fit"),
+        other => cast(numbers, other).expect("they fit"),
     }
 }

@@ -103,7 +103,7 @@ fn values_are_written_as_the_field_says() {
             "google.protobuf.Struct x = 1;",
             "x",
             texts(&[Some("{\"k\":true}")]),
-            &["0a 0b 0a 09 0a 01 6b 12 04 20 01"],
+            &["0a 09 0a 07 0a 01 6b 12 02 20 01"],
         ),
         (
             "google.protobuf.FieldMask x = 1;",
@@ -117,18 +117,13 @@ fn values_are_written_as_the_field_says() {
         ),
         ("int32 fooBar = 1;", "foobar", ints(&[Some(1)]), &["08 01"]),
         ("int32 foo_bar = 1;", "fooBar", ints(&[Some(1)]), &["08 01"]),
-        ("int32 x = 1; int32 X = 2;", "X", ints(&[Some(1)]), &["10 01"]),
         ("int32 x = 1;", "x", Arc::new(NullArray::new(0)), &[]),
     ];
     for (fields, name, column, expected) in cases {
         let expected: Vec<_> = expected.iter().map(|record| hex(record)).collect();
         let given = batch(vec![(name, column)]);
-        match encode(&given, Target::Given(message(&source(fields))), &[]) {
-            Ok((records, _)) if fields.contains("Struct") => {
-                assert_eq!(records[0][..2], expected[0][..2], "{fields}")
-            }
-            result => assert_eq!(result.expect(fields).0, expected, "{fields}"),
-        }
+        let (records, _) = encode(&given, Target::Given(message(&source(fields))), &[]).expect(fields);
+        assert_eq!(records, expected, "{fields}");
     }
 }
 

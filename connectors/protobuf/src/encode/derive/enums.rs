@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn the_first_value_is_zero() {
-        let cases: [(&str, &[(&str, i32)], bool); 3] = [
-            ("A=1,B=0,C=2", &[("B", 0), ("A", 1), ("C", 2)], false),
-            ("A=1,B=1", &[("COLOR_UNSPECIFIED", 0), ("A", 1), ("B", 1)], true),
-            ("COLOR_UNSPECIFIED=1", &[("COLOR_UNSPECIFIED_2", 0), ("COLOR_UNSPECIFIED", 1)], false),
+        let cases = [
+            ("A=1,B=0,C=2", vec![("B", 0), ("A", 1), ("C", 2)], false),
+            ("A=1,B=1", vec![("COLOR_UNSPECIFIED", 0), ("A", 1), ("B", 1)], true),
+            ("COLOR_UNSPECIFIED=1", vec![("COLOR_UNSPECIFIED_2", 0), ("COLOR_UNSPECIFIED", 1)], false),
         ];
         for (text, expected, aliases) in cases {
             let declared = declaration("Color", parse(text).expect("values"));

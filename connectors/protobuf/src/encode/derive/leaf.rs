@@ -46,9 +46,7 @@ impl Builder<'_> {
 
     /// The well-known message type that the column came from, if its values still are of that form.
     pub(super) fn google_type(&mut self, data_type: &DataType, origin: Origin<'_>) -> Option<Declared> {
-        let fits = |(known, fits): &&(&str, fn(&DataType) -> bool)| {
-            origin.google() == Some(*known) && fits(data_type)
-        };
+        let fits = |(known, fits): &&GoogleType| origin.google() == Some(*known) && fits(data_type);
         if let Some((name, _)) = GOOGLE_TYPES.iter().find(fits) {
             return Some(self.google(name));
         }
@@ -97,8 +95,11 @@ fn kept(origin: Origin<'_>, kinds: Kinds) -> i32 {
     own.or(kinds.first()).map_or(field_type::STRING, |(_, number)| *number)
 }
 
+/// A message type's name, and whether values can be of it.
+type GoogleType = (&'static str, fn(&DataType) -> bool);
+
 /// Message types that columns keep, by their name behind `google.`, and the forms that values have then.
-const GOOGLE_TYPES: &[(&str, fn(&DataType) -> bool)] = &[
+const GOOGLE_TYPES: &[GoogleType] = &[
     ("protobuf.Any", |data_type| has_fields(data_type, &["type_url", "value"])),
     ("protobuf.BoolValue", |data_type| *data_type == DataType::Boolean),
     ("protobuf.BytesValue", is_binary),

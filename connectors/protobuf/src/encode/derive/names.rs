@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn names_become_identifiers() {
-        let cases: &[(&[&str], &[(&str, Option<&str>)])] = &[
+        type Named = (&'static str, Option<&'static str>);
+        let cases: &[(&[&str], &[Named])] = &[
             (
                 &["a", "b_c", "_x", "Größe"],
                 &[("a", None), ("b_c", None), ("_x", None), ("Gr__e", Some("Größe"))],
