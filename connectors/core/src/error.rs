@@ -3,7 +3,7 @@
 /// Result with [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a file could not be read.
+/// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The bytes of the file contradict its format.
@@ -42,6 +42,16 @@ pub enum Error {
         /// The format's name.
         format: &'static str,
         /// What is wrong.
+        reason: String,
+    },
+    /// A value cannot be written.
+    #[error("column '{column}', row {row}: {reason}")]
+    BadValue {
+        /// The column and the path inside it.
+        column: String,
+        /// The row, counted from 0 over all that one writer was given.
+        row: u64,
+        /// What is wrong with it.
         reason: String,
     },
     /// The descriptors, or those of several files together, do not make a schema.

@@ -9,6 +9,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, SchemaRef};
 use recordfusion_core::{RecordBlock, Result, ScanCounters};
 
+use crate::encode::Hint;
 use crate::options::MetadataColumn;
 use crate::rows::{RowDecoder, Rows};
 use crate::view::view;
@@ -30,6 +31,26 @@ pub struct BatchDecoder {
     columns: Vec<OutputColumn>,
     /// `None` for records that are plain bytes.
     rows: Option<RowDecoder>,
+    restore: Option<Restore>,
+}
+
+/// How decoded columns become those that the records were made of.
+#[derive(Debug)]
+pub(crate) struct Restore {
+    /// What is known of those.
+    pub hint: Arc<Hint>,
+    /// The columns that are decoded.
+    pub decoded: SchemaRef,
+    /// Their indices among all columns of the records.
+    pub columns: Vec<usize>,
+}
+
+impl Restore {
+    fn restore(&self, arrays: Vec<ArrayRef>, rows: usize) -> Result<Vec<ArrayRef>> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.decoded), arrays, &options)?;
+        Ok(self.hint.restore(&batch, &self.columns)?.columns().to_vec())
+    }
 }
 
 /// A batch, and how many records it took.
@@ -63,7 +84,7 @@ impl BatchDecoder {
         counters: &ScanCounters,
     ) -> Result<DecodedBatch> {
         let rows = rows.start.min(block.len())..rows.end.min(block.len());
-        let decoded = match &mut self.rows {
+        let mut decoded = match &mut self.rows {
             Some(decoder) => decoder.decode(file, block, rows, counters)?,
             None => {
                 let columns = self.columns.iter().filter(|column| matches!(column, OutputColumn::Payload(_)));
@@ -76,6 +97,10 @@ impl BatchDecoder {
                 }
             }
         };
+        if let Some(restore) = &self.restore {
+            let arrays = std::mem::take(&mut decoded.arrays);
+            decoded.arrays = restore.restore(arrays, decoded.records.len())?;
+        }
         let arrays = self.columns.iter().map(|column| match column {
             OutputColumn::Payload(index) => Ok(Arc::clone(&decoded.arrays[*index])),
             OutputColumn::Metadata(column) => metadata(*column, file, block, &decoded),

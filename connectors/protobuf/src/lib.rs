@@ -1,4 +1,4 @@
-//! Protobuf messages as Arrow columns: descriptors to an Arrow schema, wire bytes to arrays.
+//! Protobuf messages as Arrow columns: descriptors to an Arrow schema, wire bytes to arrays, and back.
 
 mod batch;
 mod column_tree;
@@ -6,6 +6,7 @@ mod columns;
 mod decode;
 mod decoded;
 pub mod descriptor;
+mod encode;
 mod enum_names;
 mod example;
 mod fault;
@@ -26,11 +27,16 @@ mod well_known;
 mod wire;
 
 pub use batch::{BatchDecoder, DecodedBatch};
+pub use encode::{
+    DerivedType, EncodeCounts, EncodedRecords, Hint, RecordEncoder, Target, apply_hint, derive,
+    hinted_mapping, schema_hint,
+};
 pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError};
 pub use open::{FileDescriptors, RecordType, record_descriptors};
 pub use options::{
-    Absent, AnyForm, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions, Implicit,
-    InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names, Nullability, OnBadRecord, OnBadValue,
-    ProtobufOptions, Recursion, RecursionDepth, Required, StringType, TimestampForm, Unsigned,
+    Absent, AnyForm, ArrowSchemaHint, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm,
+    Extensions, ExtraColumns, Implicit, InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names,
+    NullItems, NullList, Nullability, OnBadRecord, OnBadValue, ProtobufOptions, Recursion, RecursionDepth,
+    Required, StringType, TimestampForm, Unsigned, WriteOptions,
 };
 pub use record::RecordDecoder;

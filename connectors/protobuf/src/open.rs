@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use prost::Message;
 use recordfusion_core::{Error, Result};
 
 use crate::descriptor::compile::{compile, compile_text};
@@ -25,6 +26,8 @@ pub struct FileDescriptors {
     pub message_type: Option<String>,
     /// Serialized `google.protobuf.FileDescriptorProto`s, in any order.
     pub descriptors: Vec<Bytes>,
+    /// The Arrow schema of the rows that the records were made of, as an Arrow IPC message.
+    pub arrow_schema: Option<Bytes>,
 }
 
 /// The message type of a table's records.
@@ -46,6 +49,18 @@ impl RecordType {
     /// others have.
     pub fn proto_text(&self) -> String {
         files_text(&self.files, &self.proto_file)
+    }
+
+    /// The message type's full name.
+    pub fn full_name(&self) -> &str {
+        &self.descriptors.message(self.message).full_name
+    }
+
+    /// The files that define message types, as serialized `google.protobuf.FileDescriptorProto`s: those of
+    /// `google/protobuf` first.
+    pub fn file_descriptors(&self) -> Vec<Bytes> {
+        let files = self.files.supplied().iter().chain(self.files.given());
+        files.map(|file| file.encode_to_vec().into()).collect()
     }
 
     /// The same with all message types of the files, and not only those that the message type needs: an

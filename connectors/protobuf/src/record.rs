@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use bytes::Bytes;
 use recordfusion_core::{ColumnProjection, Error, Projection, RecordBlock, Result};
 
-use crate::batch::{BatchDecoder, OutputColumn};
+use crate::batch::{BatchDecoder, OutputColumn, Restore};
 use crate::column_tree::{self, Node};
+use crate::encode::{Hint, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
 use crate::open::{FileDescriptors, RecordType, record_descriptors};
@@ -25,6 +27,10 @@ pub struct RecordDecoder {
     schema: SchemaRef,
     payload: Payload,
     metadata: Vec<MetadataColumn>,
+    /// How the columns of the records become those that they were made of.
+    hint: Option<Arc<Hint>>,
+    /// The columns of the records as they are decoded.
+    decoded: SchemaRef,
 }
 
 #[derive(Debug, Clone)]
@@ -50,6 +56,12 @@ impl RecordDecoder {
         sample: &[RecordBlock],
     ) -> Result<Self> {
         let record = record_descriptors(files, options)?;
+        let hint = hint(files, options);
+        let hinted = hint.as_ref().map(|hint| ProtobufOptions {
+            mapping: hinted_mapping(hint, &options.mapping),
+            ..options.clone()
+        });
+        let options = hinted.as_ref().unwrap_or(options);
         let (payload, fields) = match (&options.features, record) {
             (Some(features), record) => examples(features, record, &options.mapping, sample)?,
             (None, Some(record)) => message(record, options)?,
@@ -65,7 +77,10 @@ impl RecordDecoder {
                 reason: "'unknown' needs records that are read as messages".to_string(),
             });
         }
-        Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata })
+        let decoded = Arc::new(Schema::new(fields.clone()));
+        let hint = hint.and_then(|hint| apply_hint(&decoded, &hint)).map(Arc::new);
+        let fields = hint.as_ref().map_or(fields, |hint| hint.schema().fields().iter().cloned().collect());
+        Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata, hint, decoded })
     }
 
     /// The columns of the table. Every field is nullable, at every depth, but keys and entries of maps, and
@@ -80,6 +95,15 @@ impl RecordDecoder {
             Payload::Raw => None,
             Payload::Message { record, .. } => Some(record.proto_text()),
             Payload::Examples { record, .. } => record.as_ref().map(RecordType::proto_text),
+        }
+    }
+
+    /// The records' message type, if they are messages.
+    pub fn record_type(&self) -> Option<&RecordType> {
+        match &self.payload {
+            Payload::Raw => None,
+            Payload::Message { record, .. } => Some(record),
+            Payload::Examples { record, .. } => record.as_ref(),
         }
     }
 
@@ -128,8 +152,26 @@ impl RecordDecoder {
                 Some(RowDecoder::new(Decoder::Examples(examples), name, mapping.on_bad_record))
             }
         };
-        Ok(BatchDecoder::new(schema, columns, decoder))
+        let restore = self.hint.as_ref().map(|hint| {
+            let of_records: Vec<usize> = indices.into_iter().filter(|index| *index < of_records).collect();
+            let decoded = self.decoded.project(&of_records)?;
+            Ok::<_, Error>(Restore { hint: Arc::clone(hint), decoded: Arc::new(decoded), columns: of_records })
+        });
+        Ok(BatchDecoder::new(schema, columns, decoder, restore.transpose()?))
     }
+}
+
+/// The Arrow schema that all files have, if the options leave the mapping as it is.
+fn hint(files: &[FileDescriptors], options: &ProtobufOptions) -> Option<Bytes> {
+    let mapping = Mapping {
+        on_bad_record: options.mapping.on_bad_record,
+        on_bad_value: options.mapping.on_bad_value,
+        ..Mapping::default()
+    };
+    let (first, others) = files.split_first()?;
+    let usable = options.mapping == mapping && options.features.is_none();
+    let alike = others.iter().all(|other| other.arrow_schema == first.arrow_schema);
+    first.arrow_schema.clone().filter(|_| usable && alike)
 }
 
 /// Records that are read field by field, and their columns.

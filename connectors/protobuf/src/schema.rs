@@ -6,19 +6,24 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field as ArrowField, FieldRef, TimeUnit};
 
 use crate::column_tree::{Form, Node, Shape, Storage};
-use crate::descriptor::{Cardinality, Descriptors, Field, Kind};
+use crate::descriptor::{Cardinality, Descriptors, Enum, Field, Kind};
 use crate::options::{
     DurationForm, EnumForm, MapForm, MapKeys, Mapping, MetadataColumn, StringType, TimestampForm, Unsigned,
 };
 
 /// Metadata key of the field number; Parquet writers keep it.
-const FIELD_ID: &str = "PARQUET:field_id";
+pub(crate) const FIELD_ID: &str = "PARQUET:field_id";
 /// Metadata key of the protobuf type: a scalar's keyword, `enum`, `message`, `group` or `map`.
-const PROTO_TYPE: &str = "proto.type";
+pub(crate) const PROTO_TYPE: &str = "proto.type";
 /// Metadata key of a message type's full name.
-const PROTO_MESSAGE: &str = "proto.message";
+pub(crate) const PROTO_MESSAGE: &str = "proto.message";
 /// Metadata key of an enum type's full name.
-const PROTO_ENUM: &str = "proto.enum";
+pub(crate) const PROTO_ENUM: &str = "proto.enum";
+/// Metadata key of an enum type's values: `NAME=number`, separated by commas, in declaration order.
+pub(crate) const PROTO_ENUM_VALUES: &str = "proto.enum_values";
+
+/// The longest [`PROTO_ENUM_VALUES`], in bytes: the values of larger enums are left out.
+const MAX_ENUM_VALUES: usize = 1 << 16;
 
 /// A metadata column of a table.
 pub(crate) fn metadata_column(column: MetadataColumn) -> ArrowField {
@@ -38,7 +43,12 @@ pub(crate) fn field(descriptors: &Descriptors, field: &Field, name: String, data
     set(PROTO_TYPE, keyword(field.kind));
     match field.kind {
         Kind::Enum(id) => {
-            set(PROTO_ENUM, &descriptors.enumeration(id).full_name);
+            let enumeration = descriptors.enumeration(id);
+            set(PROTO_ENUM, &enumeration.full_name);
+            let values = enum_values(enumeration);
+            if values.len() <= MAX_ENUM_VALUES {
+                set(PROTO_ENUM_VALUES, &values);
+            }
         }
         Kind::Message(id) if is_map(descriptors, field) => {
             set(PROTO_TYPE, "map");
@@ -50,6 +60,11 @@ pub(crate) fn field(descriptors: &Descriptors, field: &Field, name: String, data
         _ => {}
     }
     Arc::new(ArrowField::new(name, data_type, true).with_metadata(metadata))
+}
+
+fn enum_values(enumeration: &Enum) -> String {
+    let values = enumeration.values.iter().map(|value| format!("{}={}", value.name, value.number));
+    values.collect::<Vec<_>>().join(",")
 }
 
 fn is_map(descriptors: &Descriptors, field: &Field) -> bool {
@@ -171,7 +186,8 @@ fn number(kind: Kind, unsigned: Unsigned) -> DataType {
     }
 }
 
-fn keyword(kind: Kind) -> &'static str {
+/// The keyword of a kind in .proto text.
+pub(crate) fn keyword(kind: Kind) -> &'static str {
     match kind {
         Kind::Double => "double",
         Kind::Float => "float",

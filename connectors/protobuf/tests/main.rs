@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod conformance;
+mod encode;
 mod option_faults;
 mod option_properties;
 mod options;

@@ -1,7 +1,7 @@
 //! Properties over random message types and random messages.
 
 mod generate;
-mod oracle;
+pub mod oracle;
 
 use proptest::prelude::*;
 use recordfusion_core::{ColumnProjection, Projection, ScanCounters, Selection};
@@ -161,7 +161,7 @@ fn mask(value: Value, selection: &Selection) -> Value {
 }
 
 /// The other implementation keeps maps without an order.
-fn sort_maps(value: Value) -> Value {
+pub fn sort_maps(value: Value) -> Value {
     match value {
         Value::Array(items) => {
             let mut items: Vec<Value> = items.into_iter().map(sort_maps).collect();

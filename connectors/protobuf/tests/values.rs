@@ -334,7 +334,12 @@ fn columns_have_the_types_of_the_mapping() {
     assert_eq!(metadata("z"), expect(&[("PARQUET:field_id", "9"), ("proto.type", "sint32")]));
     assert_eq!(
         metadata("e"),
-        expect(&[("PARQUET:field_id", "4"), ("proto.type", "enum"), ("proto.enum", "p.E")])
+        expect(&[
+            ("PARQUET:field_id", "4"),
+            ("proto.type", "enum"),
+            ("proto.enum", "p.E"),
+            ("proto.enum_values", "A=0")
+        ])
     );
     assert_eq!(metadata("g")["proto.type"], "group");
     assert_eq!(metadata("t")["proto.message"], "google.protobuf.Timestamp");

@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
     BatchStream, BlockStream, Connector, Inspection, OptionInfo, Options, RecordFile, Result, ScanCounters,
-    ScanRequest, Table, Verification,
+    ScanRequest, Table, Verification, Writer,
 };
 use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
 
@@ -16,7 +16,7 @@ use crate::header::SIGNATURE;
 use crate::inspect::{inspect, verify};
 use crate::position::BLOCK;
 use crate::read::{ReadError, SIGNATURE_LEN, read_metadata};
-use crate::scan;
+use crate::{scan, sink};
 
 /// Files whose metadata are read at the same time.
 const OPEN_FILES: usize = 16;
@@ -48,6 +48,14 @@ impl Connector for RiegeliConnector {
 
     fn options(&self) -> &'static [OptionInfo] {
         ProtobufOptions::OPTIONS
+    }
+
+    fn write_options(&self) -> &'static [OptionInfo] {
+        &sink::OPTIONS
+    }
+
+    fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        sink::writer(schema, extension, options, None)
     }
 
     fn check_options(&self, options: &Options) -> Result<()> {
@@ -108,6 +116,7 @@ async fn descriptors_of(file: &RecordFile) -> Result<FileDescriptors> {
         file: file.name.clone(),
         message_type: metadata.record_type_name.filter(|name| !name.is_empty()),
         descriptors: metadata.file_descriptors,
+        arrow_schema: metadata.arrow_schema,
     })
 }
 
@@ -126,8 +135,8 @@ impl Table for RiegeliTable {
         self.decoder.proto_text()
     }
 
-    fn writer(&self, _schema: &SchemaRef, _options: &Options) -> Result<Arc<dyn recordfusion_core::Writer>> {
-        Err(recordfusion_core::Error::Unsupported("riegeli files can be read, but not written".to_string()))
+    fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        sink::writer(schema, extension, options, self.decoder.record_type())
     }
 
     fn scan(&self, request: ScanRequest) -> BatchStream {

@@ -27,6 +27,7 @@ pub mod position;
 mod read;
 mod scan;
 pub mod simple;
+mod sink;
 pub mod transposed;
 mod wire;
 pub mod write;

@@ -18,7 +18,12 @@ pub struct RecordsMetadata {
     pub record_writer_options: Option<String>,
     /// Number of records as claimed by the writer; it may be wrong.
     pub num_records: Option<i64>,
+    /// The Arrow schema of the rows that the records were made of, as an Arrow IPC message: a field of our own.
+    pub arrow_schema: Option<Bytes>,
 }
+
+/// The number of the field [`RecordsMetadata::arrow_schema`]; the format leaves those from 1000 on to its users.
+pub(crate) const ARROW_SCHEMA: u32 = 8245;
 
 impl RecordsMetadata {
     /// Parses the serialized message; fields of another number are passed over.
@@ -39,6 +44,7 @@ impl RecordsMetadata {
                 (3, Value::Bytes(bytes)) => metadata.file_descriptors.push(message.slice_ref(bytes)),
                 (4, Value::Bytes(bytes)) => metadata.record_writer_options = text(bytes)?,
                 (5, Value::Varint(value)) => metadata.num_records = Some(value as i64),
+                (ARROW_SCHEMA, Value::Bytes(bytes)) => metadata.arrow_schema = Some(message.slice_ref(bytes)),
                 _ => {}
             }
         }

@@ -1,14 +1,16 @@
 //! Rows to Riegeli and ArrayRecord files: the writer that the engine drives.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use recordfusion_core::{
     Assembler, ChunkJob, Chunker, EncodedChunk, Error, OptionInfo, Options, Result, Writer,
 };
-use recordfusion_protobuf::encode::{EncodedRecords, RecordEncoder, Target, schema_hint};
-use recordfusion_protobuf::{ProtobufOptions, RecordType, WriteOptions, record_descriptors};
+use recordfusion_protobuf::{
+    ArrowSchemaHint, EncodedRecords, ProtobufOptions, RecordEncoder, RecordType, Target, WriteOptions,
+    record_descriptors, schema_hint,
+};
 
 use crate::header::ChunkHeader;
 use crate::metadata::RecordsMetadata;
@@ -22,8 +24,8 @@ const ARRAY_RECORD: [&str; 2] = ["array_record", "arrayrecord"];
 /// Full name of message types that are made for columns.
 const DERIVED_TYPE: &str = "riegeli.Row";
 
-/// The options of writing: those of the container, then those of the records.
-pub(crate) const OPTIONS: &[OptionInfo] = &[
+/// The options of writing that say how records become a file, and which messages they are.
+const CONTAINER: &[OptionInfo] = &[
     option("writer_options", "TEXT", "Options in Riegeli's own text form, such as transpose,zstd:5,chunk_size:1M"),
     option("transpose", "false | true", "Cut records into fields, so that fields can be read by themselves"),
     option("compression", "brotli | zstd | snappy | uncompressed", "Codec of chunks; brotli:9 and zstd:5 set a level"),
@@ -38,6 +40,10 @@ pub(crate) const OPTIONS: &[OptionInfo] = &[
     option("proto", "PATH", ".proto source file that has the message type to write"),
     option("proto_path", "PATH,…", "Folders in which the imports of proto are looked for"),
 ];
+
+/// The options of writing: those of the container, then those of the records.
+pub(crate) static OPTIONS: LazyLock<Vec<OptionInfo>> =
+    LazyLock::new(|| [CONTAINER, WriteOptions::OPTIONS].concat());
 
 const fn option(name: &'static str, values: &'static str, description: &'static str) -> OptionInfo {
     OptionInfo { name, values, description }
@@ -134,9 +140,9 @@ fn metadata(
         file_descriptors: files.map_err(|fault| encode_error(&fault))?,
         record_writer_options: Some(writer_options.to_string()),
         num_records: None,
+        arrow_schema: (records.arrow_schema_hint == ArrowSchemaHint::Write).then(|| schema_hint(schema).into()),
     };
-    let hint = records.keeps_schema().then(|| schema_hint(schema));
-    Ok(metadata.encode(&hint.map(|hint| write::schema_extension(&hint)).unwrap_or_default()).to_vec())
+    Ok(metadata.encode(&[]).to_vec())
 }
 
 fn encode_error(error: &dyn std::error::Error) -> Error {

@@ -24,7 +24,7 @@ pub(crate) mod testing;
 mod tests;
 pub(crate) mod text;
 mod union;
-mod wire;
+pub(crate) mod wire;
 
 pub use error::DescriptorError;
 pub(crate) use literal::json_name;

@@ -4,6 +4,7 @@ mod choices;
 mod mapping;
 mod metadata;
 mod table;
+mod write;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub use choices::{
 };
 pub use mapping::{Mapping, RecursionDepth};
 pub use metadata::MetadataColumn;
+pub use write::{ArrowSchemaHint, ExtraColumns, NullItems, NullList, WriteOptions};
 
 use crate::example::{Features, FeaturesError, SAMPLE_RECORDS};
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use crate::fault::ChunkFault;
-use crate::metadata::RecordsMetadata;
+use crate::metadata::{ARROW_SCHEMA, RecordsMetadata};
 use crate::wire::{Fields, Malformed, Value};
 use crate::write::varint::{put_bytes_field, put_varint_field};
 
@@ -30,6 +30,9 @@ impl RecordsMetadata {
         }
         if let Some(count) = self.num_records {
             put_varint_field(&mut message, 5, count as u64);
+        }
+        if let Some(schema) = &self.arrow_schema {
+            put_bytes_field(&mut message, ARROW_SCHEMA, schema);
         }
         message.extend_from_slice(extensions);
         message.into()
@@ -131,6 +134,7 @@ mod tests {
             file_descriptors: vec![Bytes::from_static(b"xy"), Bytes::new()],
             record_writer_options: Some("zstd:3".into()),
             num_records: Some(-1),
+            arrow_schema: Some(Bytes::from_static(b"schema")),
         };
         for extensions in [&b""[..], b"\xc2\x3e\x01z"] {
             let message = metadata.encode(extensions);
