@@ -18,6 +18,7 @@ async fn main() -> Result<()> {
         format: None,
         select: Some("trace_id, path, latency_us, geo".to_string()),
         predicate: Some("status >= 400".to_string()),
+        write_options: Options::new(),
         options: Options::new(),
         compression: ParquetCompression::default(),
         partitions: 2,

@@ -50,6 +50,15 @@ pub fn options() -> Vec<OptionInfo> {
     options
 }
 
+/// The options of writing of all connectors by name, each once.
+pub fn write_options() -> Vec<OptionInfo> {
+    let mut options: Vec<_> =
+        connectors().iter().flat_map(|connector| connector.write_options()).copied().collect();
+    options.sort_by_key(|option| option.name);
+    options.dedup_by_key(|option| option.name);
+    options
+}
+
 /// Checks options that are meant for files of any format: a connector looks at those that it knows.
 ///
 /// # Errors

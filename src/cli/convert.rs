@@ -11,13 +11,13 @@ use super::progress::{When, draw};
 use super::session::SessionArgs;
 use super::{Outcome, say};
 
-/// Copy record files to Parquet, CSV, NDJSON or Arrow IPC, in the order of the records
+/// Copy record files to Parquet, CSV, NDJSON, Arrow IPC or record files, and those to record files, in order
 #[derive(Debug, Args)]
 pub(super) struct Convert {
     /// Files, globs or folders to read, and at last the file to write, or a folder for one file per partition
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
     paths: Vec<String>,
-    /// The output format: parquet, csv, ndjson, arrow [default: by the extension]
+    /// The output format: parquet, csv, ndjson, arrow, riegeli, array_record [default: by the extension]
     #[arg(long, value_name = "FORMAT")]
     to: Option<OutputFormat>,
     /// SQL expressions to write, such as "id, geo['city'] AS city" [default: all columns]
@@ -29,6 +29,15 @@ pub(super) struct Convert {
     /// Codec of Parquet output: zstd, snappy, lz4, gzip, brotli, none; zstd:9 sets a level
     #[arg(long, value_name = "CODEC", default_value = "zstd")]
     compression: ParquetCompression,
+    /// Message type of record files to write, of --descriptor-set or --proto [default: made for the columns]
+    #[arg(long, value_name = "NAME")]
+    message_type: Option<String>,
+    /// Serialized FileDescriptorSet that has the message type to write
+    #[arg(long, value_name = "PATH")]
+    descriptor_set: Option<String>,
+    /// .proto source file that has the message type to write
+    #[arg(long, value_name = "PATH")]
+    proto: Option<String>,
     /// Progress on standard error
     #[arg(long, value_enum, default_value_t)]
     progress: When,
@@ -39,14 +48,27 @@ pub(super) struct Convert {
 impl Convert {
     pub(super) async fn run(mut self) -> Outcome {
         let begin = Instant::now();
+        self.session.table.writing = true;
         let ctx = self.session.context()?;
         let output = self.paths.pop().unwrap_or_default();
+        let target = [
+            ("message_type", self.message_type),
+            ("descriptor_set", self.descriptor_set),
+            ("proto", self.proto),
+        ];
+        let mut write_options = self.session.table.write_options();
+        for (name, value) in target {
+            if let Some(value) = value {
+                write_options = write_options.with(name, value);
+            }
+        }
         let conversion = Conversion {
             inputs: self.paths,
             output,
             format: self.to,
             select: self.select,
             predicate: self.predicate,
+            write_options,
             options: Options::new(),
             compression: self.compression,
             partitions: self.session.partitions().get(),

@@ -29,6 +29,9 @@ pub(super) struct TableArgs {
     /// Table option, such as message_type=my.Message; may be repeated
     #[arg(short = 'o', value_name = "KEY=VALUE", value_parser = key_value)]
     options: Vec<(String, String)>,
+    /// Whether options of writing may be among them.
+    #[arg(skip)]
+    pub(super) writing: bool,
 }
 
 /// An error in how the tool was called.
@@ -58,12 +61,30 @@ impl SessionArgs {
 impl TableArgs {
     /// The options, accepted by some format.
     pub(super) fn options(&self) -> Result<Options, Usage> {
-        // The settings' full names are as good.
-        let short = |name: &str| name.strip_prefix("recordfusion.").unwrap_or(name).to_string();
-        let options: Options =
-            self.options.iter().map(|(name, value)| (short(name), value.clone())).collect();
+        let (reading, _) = self.split();
+        let options = reading;
         registry::check_options(&options).map_err(|error| Usage(error.to_string()))?;
         Ok(options)
+    }
+}
+
+impl TableArgs {
+    /// Options of reading, among them unknown ones, and options of writing.
+    fn split(&self) -> (Options, Options) {
+        // The settings' full names are as good.
+        let short = |name: &str| name.strip_prefix("recordfusion.").unwrap_or(name).to_string();
+        let known = |options: &[OptionInfo], name: &str| options.iter().any(|option| option.name == name);
+        let (reading, writing) = (registry::options(), registry::write_options());
+        let for_writing =
+            |(name, _): &(String, String)| self.writing && !known(&reading, name) && known(&writing, name);
+        let all = self.options.iter().map(|(name, value)| (short(name), value.clone()));
+        let (write, read): (Vec<_>, Vec<_>) = all.partition(for_writing);
+        (read.into_iter().collect(), write.into_iter().collect())
+    }
+
+    /// The options of writing.
+    pub(super) fn write_options(&self) -> Options {
+        self.split().1
     }
 }
 

@@ -19,7 +19,7 @@ use datafusion::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel}
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::file::writer::SerializedFileWriter;
 
-use crate::json;
+use crate::{json, registry};
 
 /// Rows of a Parquet row group: as many as make good statistics, few enough to encode several at a time.
 const ROW_GROUP_ROWS: usize = 122_880;
@@ -39,11 +39,16 @@ pub enum OutputFormat {
     Ndjson,
     /// Arrow IPC file; dictionary columns are written as their values.
     Arrow,
+    /// Record files with this extension, one of a connector's.
+    Records(&'static str),
 }
 
 impl OutputFormat {
     /// All names, for messages.
-    pub const NAMES: &str = "parquet, csv, ndjson, arrow";
+    pub fn names() -> String {
+        let records = registry::connectors().iter().flat_map(|connector| registry::names(connector.as_ref()));
+        ["parquet", "csv", "ndjson", "arrow"].into_iter().chain(records).collect::<Vec<_>>().join(", ")
+    }
 
     /// The format that the extension of `path` names.
     pub fn by_extension(path: &str) -> Option<Self> {
@@ -63,6 +68,7 @@ impl OutputFormat {
             Self::Csv => "csv",
             Self::Ndjson => "ndjson",
             Self::Arrow => "arrow",
+            Self::Records(extension) => extension,
         }
     }
 }
@@ -73,7 +79,9 @@ impl FromStr for OutputFormat {
     fn from_str(name: &str) -> std::result::Result<Self, String> {
         let all = [Self::Parquet, Self::Csv, Self::Ndjson, Self::Arrow];
         let found = all.into_iter().find(|format| format.extension() == name);
-        found.ok_or_else(|| format!("'{name}' is none of {}", Self::NAMES))
+        let records = registry::connectors().iter().flat_map(|connector| registry::names(connector.as_ref()));
+        let records = || records.into_iter().find(|known| *known == name).map(Self::Records);
+        found.or_else(records).ok_or_else(|| format!("'{name}' is none of {}", Self::names()))
     }
 }
 
@@ -261,6 +269,7 @@ impl FileEncoder {
                 let (writer, factory) = writer.into_serialized_writer()?;
                 Self::Parquet { writer: Box::new(writer), factory: Arc::new(factory), buffer }
             }
+            OutputFormat::Records(name) => return plan_err!("{name} files are not written in units"),
             OutputFormat::Csv => Self::Csv { header: Some(csv_header(schema)?) },
             OutputFormat::Ndjson => Self::Ndjson,
             OutputFormat::Arrow => {

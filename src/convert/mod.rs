@@ -1,4 +1,5 @@
-//! Copies record files, or a query over them, to Parquet, CSV, NDJSON or Arrow IPC.
+//! Copies record files, or a query over them, to Parquet, CSV, NDJSON, Arrow IPC or record files, and the other
+//! way round.
 //!
 //! The flow: the inputs become one table, cut into byte ranges of some MiB; each range is decoded and encoded
 //! by one task, several at a time, and what they become is put in order (`ordered.rs`) and appended to the file
@@ -11,23 +12,25 @@ mod ordered;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{plan_datafusion_err, plan_err};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{DataFrame, SessionContext};
 use futures::{StreamExt, TryStreamExt};
-use recordfusion_core::Options;
+use recordfusion_core::{Options, Writer};
 
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
 
-use crate::datasource::list_files;
-use crate::write::{Upload, output_url};
+use crate::datasource::{external, list_files};
+use crate::registry;
+use crate::write::{Upload, Written, output_url, write_file};
 use crate::{RecordTable, TableDefinition};
 
 /// Input bytes of one range, and so of a row group: enough for good statistics, few enough for all workers to
@@ -51,6 +54,8 @@ pub struct Conversion {
     pub predicate: Option<String>,
     /// Options of the input format; they override the settings of the session.
     pub options: Options,
+    /// Options of writing record files.
+    pub write_options: Options,
     /// Codec of Parquet output.
     pub compression: ParquetCompression,
     /// Workers, and files of a folder output.
@@ -60,8 +65,7 @@ pub struct Conversion {
 /// How far a conversion is; read it while [`Prepared::run`] goes on.
 #[derive(Debug, Default)]
 pub struct Progress {
-    rows: AtomicU64,
-    bytes_written: AtomicU64,
+    written: Written,
 }
 
 /// What a conversion did.
@@ -88,6 +92,8 @@ pub struct Prepared {
     state: SessionState,
     conversion: Conversion,
     format: OutputFormat,
+    /// Of record files.
+    writer: Option<Arc<dyn Writer>>,
     bytes_in: u64,
     progress: Arc<Progress>,
 }
@@ -104,7 +110,7 @@ impl Conversion {
                 plan_datafusion_err!(
                     "cannot tell the output format from '{}': name one of {}",
                     self.output,
-                    OutputFormat::NAMES
+                    OutputFormat::names()
                 )
             })?,
         };
@@ -130,13 +136,26 @@ impl Conversion {
             usize::try_from(ranges).unwrap_or(1).max(self.partitions)
         };
         let ctx = in_order(&listing, ranges);
-        ctx.register_table("input", self.open_input(&ctx).await?)?;
-        let select = self.select.as_deref().unwrap_or("*");
+        let input = self.open_input(&ctx, format).await?;
+        let table = input.records.as_deref();
+        let whole_records = matches!(format, OutputFormat::Records(_)) && self.select.is_none();
+        ctx.register_table("input", Arc::clone(&input.provider))?;
+        let select = match (whole_records && table.is_some(), &self.select) {
+            (true, _) => RECORD_COLUMN,
+            (false, Some(select)) => select,
+            (false, None) => "*",
+        };
         let mut sql = format!("SELECT {select} FROM input");
         if let Some(predicate) = &self.predicate {
             sql.push_str(&format!(" WHERE {predicate}"));
         }
         let plan = ctx.sql(&sql).await?.create_physical_plan().await?;
+        let writer = match format {
+            OutputFormat::Records(extension) => {
+                Some(self.writer(&plan.schema(), extension, table.filter(|_| whole_records))?)
+            }
+            _ => None,
+        };
         let progress = Arc::default();
         Ok(Prepared {
             plan,
@@ -144,26 +163,69 @@ impl Conversion {
             state: ctx.state(),
             conversion: self,
             format,
+            writer,
             bytes_in,
             progress,
         })
     }
 
-    async fn open_input(&self, ctx: &SessionContext) -> Result<Arc<dyn TableProvider>> {
-        let definition = TableDefinition {
-            locations: self.inputs.clone(),
-            options: self.options.clone(),
-            ..Default::default()
+    /// The inputs as one table. Records that go to record files have their bytes as a column.
+    async fn open_input(&self, ctx: &SessionContext, format: OutputFormat) -> Result<Input> {
+        let state = ctx.state();
+        let foreign = |input: &String| {
+            let extension = input.rsplit_once('.').map_or("", |(_, extension)| extension).to_lowercase();
+            registry::connector(&extension).is_none() && state.get_file_format_factory(&extension).is_some()
         };
-        match RecordTable::open(&ctx.state(), definition).await {
-            Ok(table) => Ok(Arc::new(table)),
-            Err(error) => Err(error),
+        if self.inputs.iter().any(foreign) {
+            let mut all: Option<DataFrame> = None;
+            for input in &self.inputs {
+                let one = ctx.sql(&format!("SELECT * FROM '{}'", input.replace('\'', "''"))).await?;
+                all = Some(match all {
+                    Some(others) => others.union(one)?,
+                    None => one,
+                });
+            }
+            let Some(all) = all else { return plan_err!("nothing to convert") };
+            return Ok(Input { provider: all.into_view(), records: None });
         }
+        let whole_records = matches!(format, OutputFormat::Records(_)) && self.select.is_none();
+        let options = match whole_records {
+            true => self.options.clone().with("metadata_columns", "record"),
+            false => self.options.clone(),
+        };
+        let definition = TableDefinition { locations: self.inputs.clone(), options, ..Default::default() };
+        let table = Arc::new(RecordTable::open(&state, definition).await?);
+        Ok(Input { provider: Arc::clone(&table) as Arc<dyn TableProvider>, records: Some(table) })
+    }
+
+    /// The writer of record files: of the messages of `table` if its records are written as they are.
+    fn writer(
+        &self,
+        schema: &SchemaRef,
+        extension: &str,
+        table: Option<&RecordTable>,
+    ) -> Result<Arc<dyn Writer>> {
+        let Some(connector) = registry::connector(extension) else {
+            return plan_err!("'{extension}' is of no known record format");
+        };
+        let of_table =
+            table.and_then(|table| table.writer(connector.name(), schema, extension, &self.write_options));
+        of_table.unwrap_or_else(|| connector.writer(schema, extension, &self.write_options)).map_err(external)
     }
 
     fn is_folder(&self) -> bool {
         self.output.ends_with('/') || std::path::Path::new(&self.output).is_dir()
     }
+}
+
+/// The column of whole records.
+const RECORD_COLUMN: &str = "\"_record\"";
+
+/// What is converted.
+struct Input {
+    provider: Arc<dyn TableProvider>,
+    /// The same, if it is of record files.
+    records: Option<Arc<RecordTable>>,
 }
 
 /// A session like `state` whose scans give partitions of consecutive ranges, in the order of the files.
@@ -237,6 +299,9 @@ impl Prepared {
 
     /// Writes the rows of some partitions to one file.
     async fn write(&self, partitions: Range<usize>, path: &str) -> Result<()> {
+        if let Some(writer) = &self.writer {
+            return self.write_records(writer.as_ref(), partitions, path).await;
+        }
         let mut encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
         let mut upload = Upload::begin(&self.state, path)?;
         let written = self.write_units(partitions, &mut encoder, &mut upload).await;
@@ -246,7 +311,7 @@ impl Prepared {
         };
         match finished {
             Ok(last) => {
-                self.progress.bytes_written.fetch_add(last.len() as u64, Ordering::Relaxed);
+                self.progress.written.bytes.fetch_add(last.len() as u64, Ordering::Relaxed);
                 upload.finish(last).await
             }
             Err(error) => {
@@ -254,6 +319,15 @@ impl Prepared {
                 Err(error)
             }
         }
+    }
+
+    /// Writes the rows of some partitions to one record file.
+    async fn write_records(&self, writer: &dyn Writer, partitions: Range<usize>, path: &str) -> Result<()> {
+        let upload = Upload::begin(&self.state, path)?;
+        let execute = |partition| self.plan.execute(partition, Arc::clone(&self.task));
+        let batches = futures::stream::iter(partitions.map(execute)).try_flatten();
+        let workers = self.conversion.partitions;
+        write_file(writer, batches, upload, workers, &self.progress.written).await?.finish().await
     }
 
     async fn write_units(
@@ -267,8 +341,8 @@ impl Prepared {
         while let Some(unit) = units.try_next().await? {
             let rows = unit.rows;
             let bytes = encoder.append(unit)?;
-            self.progress.rows.fetch_add(rows, Ordering::Relaxed);
-            self.progress.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            self.progress.written.rows.fetch_add(rows, Ordering::Relaxed);
+            self.progress.written.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             upload.write(bytes).await?;
         }
         Ok(())
@@ -293,12 +367,12 @@ impl Prepared {
 impl Progress {
     /// Rows written so far.
     pub fn rows(&self) -> u64 {
-        self.rows.load(Ordering::Relaxed)
+        self.written.rows.load(Ordering::Relaxed)
     }
 
     /// Bytes written so far.
     pub fn bytes_written(&self) -> u64 {
-        self.bytes_written.load(Ordering::Relaxed)
+        self.written.bytes.load(Ordering::Relaxed)
     }
 }
 

@@ -21,7 +21,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use futures::TryStreamExt;
-use recordfusion_core::{Connector, Options, RecordFile, Table};
+use recordfusion_core::{Connector, Options, RecordFile, Table, Writer};
 
 use super::files::{forget_listing, is_hidden, list_files, partition_columns, recognise_files};
 use super::format::options_of;
@@ -190,6 +190,19 @@ impl RecordTable {
     /// The format and how it is read.
     pub fn format(&self) -> &RecordFormat {
         &self.format
+    }
+
+    /// Plans the writing of rows of `schema` as further records of this table; `None` if its files are of another
+    /// format than `format`, or there are none.
+    pub(crate) fn writer(
+        &self,
+        format: &str,
+        schema: &SchemaRef,
+        extension: &str,
+        options: &Options,
+    ) -> Option<recordfusion_core::Result<Arc<dyn Writer>>> {
+        let table = self.table.as_ref().filter(|_| self.format.connector().name() == format)?;
+        Some(table.writer(schema, extension, options))
     }
 
     /// The message type and all that it needs as .proto text, if the records are messages.

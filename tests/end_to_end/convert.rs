@@ -15,6 +15,7 @@ fn conversion(input: &Path, output: &Path) -> Conversion {
         format: None,
         select: None,
         predicate: None,
+        write_options: Options::new(),
         options: Options::new(),
         compression: ParquetCompression::default(),
         partitions: 2,

@@ -16,3 +16,4 @@ mod support;
 mod surfaces;
 mod tables;
 mod tool;
+mod write;

@@ -212,13 +212,3 @@ async fn array_record_stops_at_its_footer() {
         }
     }
 }
-
-#[tokio::test]
-async fn writing_is_refused_before_anything_happens() {
-    let ctx = context(2, 100);
-    let folder = tempfile::tempdir().expect("a folder");
-    let target = folder.path().join("x.riegeli");
-    let message = error(&ctx, &format!("COPY (SELECT 1) TO '{}' STORED AS RIEGELI", target.display())).await;
-    assert!(message.contains("riegeli files can be read, but not written"), "{message}");
-    assert!(!target.exists());
-}

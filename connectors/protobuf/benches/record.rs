@@ -30,7 +30,12 @@ fn decoder(source: &'static str) -> RecordDecoder {
     compiler.open_file("bench.proto").expect("the source compiles");
     let descriptors =
         compiler.file_descriptor_set().file.iter().map(|file| file.encode_to_vec().into()).collect();
-    let file = FileDescriptors { file: "bench".into(), message_type: Some("bench.M".into()), descriptors };
+    let file = FileDescriptors {
+        file: "bench".into(),
+        message_type: Some("bench.M".into()),
+        descriptors,
+        arrow_schema: None,
+    };
     RecordDecoder::open(&[file], &ProtobufOptions::default(), &[]).expect("a table")
 }
 
@@ -70,8 +75,12 @@ fn records(criterion: &mut Criterion) {
 /// From descriptors to the plan of a scan, for a message type of 2,000 leaves.
 fn wide_plan(criterion: &mut Criterion) {
     let files = [messages::wide(2000)].map(|file| file.encode_to_vec().into()).to_vec();
-    let file =
-        FileDescriptors { file: "bench".into(), message_type: Some("bench.M".into()), descriptors: files };
+    let file = FileDescriptors {
+        file: "bench".into(),
+        message_type: Some("bench.M".into()),
+        descriptors: files,
+        arrow_schema: None,
+    };
     criterion.bench_function("plan of 2000 leaves", |bencher| {
         bencher.iter(|| {
             let files = std::slice::from_ref(&file);

@@ -64,8 +64,13 @@ pub struct DecodedBatch {
 
 impl BatchDecoder {
     /// A decoder whose batches have these columns.
-    pub(crate) fn new(schema: SchemaRef, columns: Vec<OutputColumn>, rows: Option<RowDecoder>) -> Self {
-        Self { schema, columns, rows }
+    pub(crate) fn new(
+        schema: SchemaRef,
+        columns: Vec<OutputColumn>,
+        rows: Option<RowDecoder>,
+        restore: Option<Restore>,
+    ) -> Self {
+        Self { schema, columns, rows, restore }
     }
 
     /// Decodes the records `rows` of `block`, or the first of them, to the projected columns. Leaves that are

@@ -155,7 +155,11 @@ impl RecordDecoder {
         let restore = self.hint.as_ref().map(|hint| {
             let of_records: Vec<usize> = indices.into_iter().filter(|index| *index < of_records).collect();
             let decoded = self.decoded.project(&of_records)?;
-            Ok::<_, Error>(Restore { hint: Arc::clone(hint), decoded: Arc::new(decoded), columns: of_records })
+            Ok::<_, Error>(Restore {
+                hint: Arc::clone(hint),
+                decoded: Arc::new(decoded),
+                columns: of_records,
+            })
         });
         Ok(BatchDecoder::new(schema, columns, decoder, restore.transpose()?))
     }

@@ -67,6 +67,7 @@ mod tests {
             file_descriptors: vec![Bytes::from_static(b"xy"), Bytes::new()],
             record_writer_options: Some("brotli".into()),
             num_records: Some(150),
+            arrow_schema: None,
         };
         assert_eq!(metadata, expected);
         assert_eq!(RecordsMetadata::parse(&Bytes::new()), Ok(RecordsMetadata::default()));

@@ -26,9 +26,17 @@ const DERIVED_TYPE: &str = "riegeli.Row";
 
 /// The options of writing that say how records become a file, and which messages they are.
 const CONTAINER: &[OptionInfo] = &[
-    option("writer_options", "TEXT", "Options in Riegeli's own text form, such as transpose,zstd:5,chunk_size:1M"),
+    option(
+        "writer_options",
+        "TEXT",
+        "Options in Riegeli's own text form, such as transpose,zstd:5,chunk_size:1M",
+    ),
     option("transpose", "false | true", "Cut records into fields, so that fields can be read by themselves"),
-    option("compression", "brotli | zstd | snappy | uncompressed", "Codec of chunks; brotli:9 and zstd:5 set a level"),
+    option(
+        "compression",
+        "brotli | zstd | snappy | uncompressed",
+        "Codec of chunks; brotli:9 and zstd:5 set a level",
+    ),
     option("window_log", "10 to 30", "Window of brotli and zstd, as a power of two"),
     option("chunk_size", "SIZE", "Bytes of records of a chunk, such as 1M"),
     option("bucket_fraction", "0 to 1", "Part of a transposed chunk that is compressed together"),
@@ -140,7 +148,8 @@ fn metadata(
         file_descriptors: files.map_err(|fault| encode_error(&fault))?,
         record_writer_options: Some(writer_options.to_string()),
         num_records: None,
-        arrow_schema: (records.arrow_schema_hint == ArrowSchemaHint::Write).then(|| schema_hint(schema).into()),
+        arrow_schema: (records.arrow_schema_hint == ArrowSchemaHint::Write)
+            .then(|| schema_hint(schema).into()),
     };
     Ok(metadata.encode(&[]).to_vec())
 }

@@ -141,8 +141,11 @@ impl<'de> Visitor<'de> for Level {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::Descriptors;
-    use crate::well_known::json_text;
+    use crate::descriptor::compile::compile_text;
+    use crate::descriptor::resolve::resolve;
+    use crate::descriptor::symbols::Symbols;
+    use crate::options::Mapping;
+    use crate::proto_json::JsonTexts;
 
     #[test]
     fn texts_come_back() {
@@ -154,9 +157,21 @@ mod tests {
             (JsonKind::Value, r#"{"k":[1,2]}"#),
             (JsonKind::Value, r#""text""#),
         ];
+        let source = "syntax = 'proto3'; import 'google/protobuf/struct.proto';
+            message M { google.protobuf.Struct s = 1; }";
+        let files = compile_text("t.proto", source).expect("it compiles");
+        let symbols = Symbols::new(&files).expect("names");
+        let (descriptors, mapping) = (resolve(&symbols, ["M"]).expect("it resolves"), Mapping::default());
         for (kind, text) in cases {
+            let name = match kind {
+                JsonKind::Struct => "google.protobuf.Struct",
+                JsonKind::List => "google.protobuf.ListValue",
+                JsonKind::Value => "google.protobuf.Value",
+            };
             let bytes = serialize(kind, text, 1).expect(text);
-            assert_eq!(json_text(&Descriptors::default(), kind, &bytes).expect(text), text);
+            let found =
+                JsonTexts::new(&descriptors, &mapping).text(descriptors.find(name).expect(name), &bytes);
+            assert_eq!(found.expect(text), text);
         }
     }
 

@@ -10,7 +10,12 @@ const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/riegel
 
 fn says(file: &str, message_type: Option<&str>, sources: &[(&str, &str)]) -> FileDescriptors {
     let descriptors = compiled(sources).iter().map(|file| file.encode_to_vec().into()).collect();
-    FileDescriptors { file: file.to_string(), message_type: message_type.map(str::to_string), descriptors }
+    FileDescriptors {
+        file: file.to_string(),
+        message_type: message_type.map(str::to_string),
+        descriptors,
+        arrow_schema: None,
+    }
 }
 
 const SOURCE: &str = "syntax = 'proto3'; message M { int32 x = 1; } message Many { repeated M m = 1; }";
@@ -187,6 +192,7 @@ fn equal_descriptors_of_many_files_are_resolved_once() {
         file: format!("{at}.riegeli"),
         message_type: Some("fx.Kitchen".to_string()),
         descriptors: descriptors.iter().map(|bytes| Bytes::copy_from_slice(bytes)).collect(),
+        arrow_schema: None,
     };
     let mut files: Vec<_> = (0..100).map(file).collect();
     files[50].descriptors.reverse();

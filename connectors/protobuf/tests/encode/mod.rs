@@ -36,7 +36,8 @@ fn write_options(options: &[(&str, &str)]) -> WriteOptions {
 /// The message type `M` of a .proto text.
 fn message(source: &str) -> RecordType {
     let descriptors = compile(source).file.iter().map(|file| file.encode_to_vec().into()).collect();
-    let file = FileDescriptors { file: "t".into(), message_type: Some("M".into()), descriptors };
+    let file =
+        FileDescriptors { file: "t".into(), message_type: Some("M".into()), descriptors, arrow_schema: None };
     record_descriptors(&[file], &ProtobufOptions::default()).expect("descriptors").expect("a message type")
 }
 
@@ -60,7 +61,12 @@ fn derive_and_encode(batch: &RecordBatch, options: &[(&str, &str)]) -> (Vec<Vec<
 fn decoder(encoder: &RecordEncoder, mapping: Mapping) -> RecordDecoder {
     let derived = encoder.derived().expect("derived");
     let descriptors = derived.descriptors.clone();
-    let file = FileDescriptors { file: "t".into(), message_type: Some("t.Row".into()), descriptors };
+    let file = FileDescriptors {
+        file: "t".into(),
+        message_type: Some("t.Row".into()),
+        descriptors,
+        arrow_schema: None,
+    };
     RecordDecoder::open(&[file], &ProtobufOptions { mapping, ..ProtobufOptions::default() }, &[])
         .expect("a table")
 }

@@ -56,7 +56,12 @@ pub fn open(descriptors: Vec<Bytes>, message: &str) -> Result<RecordDecoder, Err
 
 /// The decoder of a message type of file descriptors, with options.
 pub fn open_with(descriptors: Vec<Bytes>, message: &str, options: &Options) -> Result<RecordDecoder, Error> {
-    let file = FileDescriptors { file: "t".into(), message_type: Some(message.into()), descriptors };
+    let file = FileDescriptors {
+        file: "t".into(),
+        message_type: Some(message.into()),
+        descriptors,
+        arrow_schema: None,
+    };
     RecordDecoder::open(&[file], &ProtobufOptions::from_options(options)?, &[])
 }
 

@@ -1,0 +1,202 @@
+//! Query results written as record files, and read again.
+
+use std::io::Cursor;
+
+use prost::Message;
+use riegeli::RecordReader;
+
+use crate::support::{EVENT, context, data, error, event, event_file, in_memory, rows, text, tool};
+
+const VALUES: &str = "SELECT column1 AS id, column2 AS name, column3 AS score FROM \
+    (VALUES (1, 'one', 1.5), (2, NULL, NULL), (3, '', 0.0))";
+
+/// The rows of a table of values, and of the file that they are copied to.
+async fn copied(extension: &str, format: &str, options: &str) -> [Vec<String>; 2] {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join(format!("x.{extension}")).display().to_string();
+    let ctx = context(2, 2);
+    let copy = format!("COPY ({VALUES}) TO '{file}' STORED AS {format} {options}");
+    assert_eq!(rows(&ctx, &copy).await.expect("written"), [r#"{"count":3}"#], "{copy}");
+    let read = rows(&ctx, &format!("SELECT * FROM '{file}' ORDER BY id")).await;
+    [rows(&ctx, &format!("{VALUES} ORDER BY id")).await.expect("runs"), read.expect("readable")]
+}
+
+#[tokio::test]
+async fn copied_rows_are_read_again() {
+    for options in [
+        "",
+        "OPTIONS (transpose 'true', compression 'zstd:5', chunk_size '64')",
+        "OPTIONS (writer_options 'transpose,snappy,bucket_fraction:0.1', padding '64K')",
+        "OPTIONS (compression 'uncompressed', arrow_schema_hint 'false')",
+        "OPTIONS (message 'logs.Row', file_comment 'three rows')",
+    ] {
+        let [expected, found] = copied("riegeli", "RIEGELI", options).await;
+        assert_eq!(found, expected, "{options}");
+    }
+}
+
+#[tokio::test]
+async fn types_that_messages_lack_come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("x.riegeli").display().to_string();
+    let ctx = context(1, 100);
+    let query = "SELECT CAST(1.25 AS DECIMAL(10, 2)) AS d, CAST('2026-01-02' AS DATE) AS day, \
+        arrow_cast(1, 'Int8') AS small, [1, 2] AS list, 7 AS \"a b\"";
+    rows(&ctx, &format!("COPY ({query}) TO '{file}' STORED AS RIEGELI")).await.expect("written");
+    let types = "SELECT arrow_typeof(d) AS d, arrow_typeof(small) AS small, list[2] AS two, \"a b\" FROM ";
+    let expected = rows(&ctx, &format!("{types} ({query})")).await.expect("runs");
+    assert_eq!(rows(&ctx, &format!("{types} '{file}'")).await.expect("readable"), expected);
+}
+
+#[tokio::test]
+async fn rows_of_records_are_written_as_the_same_messages() {
+    let ctx = context(1, 3);
+    in_memory(&ctx, &[("in/e.riegeli", event_file(0..20, 300, true))]).await;
+    rows(&ctx, "CREATE EXTERNAL TABLE events STORED AS RIEGELI LOCATION 'mem:///in/'")
+        .await
+        .expect("a table");
+    rows(&ctx, "INSERT INTO events SELECT * FROM events WHERE id >= 5").await.expect("written");
+    let all = rows(&ctx, "SELECT count(*) AS n, sum(id) AS s FROM events").await.expect("runs");
+    assert_eq!(all, [r#"{"n":35,"s":370}"#]);
+    let doubled = "SELECT id FROM (SELECT id, count(DISTINCT CAST(tag AS VARCHAR)) AS tags, count(*) AS n \
+        FROM events GROUP BY id) WHERE tags <> 1 OR (n = 2) <> (id >= 5)";
+    assert!(rows(&ctx, doubled).await.expect("runs").is_empty());
+}
+
+#[tokio::test]
+async fn another_reader_finds_the_given_messages() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("t.proto"), EVENT).expect("written");
+    std::fs::write(at("in.riegeli"), event_file(0..10, 300, false)).expect("written");
+    let ctx = context(1, 4);
+    let options =
+        format!("OPTIONS (proto '{}', message_type 't.Event', compression 'brotli')", at("t.proto"));
+    let copy = format!(
+        "COPY (SELECT * FROM '{}' ORDER BY id) TO '{}' STORED AS RIEGELI {options}",
+        at("in.riegeli"),
+        at("out.riegeli")
+    );
+    rows(&ctx, &copy).await.expect("written");
+    let bytes = std::fs::read(at("out.riegeli")).expect("there");
+    let mut reader = RecordReader::new(Cursor::new(bytes), riegeli::ReaderOptions::new()).expect("a file");
+    for id in 0..10 {
+        let record = reader.read_record().expect("whole").expect("a record");
+        assert_eq!(crate::support::Event::decode(record.as_ref()).expect("a message"), event(id));
+    }
+    assert!(reader.read_record().expect("whole").is_none());
+}
+
+#[tokio::test]
+async fn partitions_and_empty_folders_are_written() {
+    let ctx = context(2, 2);
+    in_memory(&ctx, &[]).await;
+    let copy = format!(
+        "COPY (SELECT *, id % 2 AS odd FROM ({VALUES})) TO 'mem:///p/' STORED AS RIEGELI PARTITIONED BY (odd)"
+    );
+    rows(&ctx, &copy).await.expect("written");
+    rows(&ctx, "CREATE EXTERNAL TABLE p STORED AS RIEGELI LOCATION 'mem:///p/'").await.expect("a table");
+    let found = rows(&ctx, "SELECT odd, count(*) AS n FROM p GROUP BY odd ORDER BY odd").await.expect("runs");
+    assert_eq!(found, [r#"{"odd":"0","n":1}"#, r#"{"odd":"1","n":2}"#]);
+    rows(&ctx, "CREATE EXTERNAL TABLE e (id BIGINT, name VARCHAR) STORED AS RIEGELI LOCATION 'mem:///e/'")
+        .await
+        .expect("a table");
+    for _ in 0..2 {
+        rows(&ctx, "INSERT INTO e VALUES (1, 'x'), (2, 'y')").await.expect("written");
+    }
+    let found = rows(&ctx, "SELECT count(*) AS n, max(name) AS name FROM e").await.expect("runs");
+    assert_eq!(found, [r#"{"n":4,"name":"y"}"#]);
+}
+
+#[tokio::test]
+async fn array_record_files_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("x.array_record").display().to_string();
+    let ctx = context(1, 100);
+    rows(&ctx, &format!("COPY ({VALUES}) TO '{file}' STORED AS ARRAY_RECORD")).await.expect("written");
+    let inspected = text(&tool(["inspect", &file]).stdout);
+    assert!(inspected.to_lowercase().contains("arrayrecord"), "{inspected}");
+    assert_eq!(tool(["verify", &file]).status.code(), Some(0));
+    // Such files say nothing of their records: these are the three messages, one after the other.
+    let sizes =
+        rows(&ctx, &format!("SELECT length(encode(record, 'hex')) / 2 AS n FROM '{file}'")).await.expect("readable");
+    assert_eq!(sizes, [r#"{"n":16}"#, r#"{"n":2}"#, r#"{"n":13}"#]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("x.riegeli").display().to_string();
+    let ctx = context(2, 2);
+    for (query, expected) in [
+        ("SELECT [1, NULL] AS list", "NULL"),
+        ("SELECT INTERVAL '1' DAY AS i", "column"),
+        ("SELECT CAST(column1 AS INT) AS n FROM (VALUES ('1'), ('2'), ('x'))", "Cannot cast"),
+    ] {
+        let message = error(&ctx, &format!("COPY ({query}) TO '{file}' STORED AS RIEGELI")).await;
+        assert!(message.contains(expected), "{message}");
+        let left: Vec<_> = std::fs::read_dir(folder.path()).expect("a folder").collect();
+        assert!(left.is_empty(), "{query}: {left:?}");
+    }
+    let unknown = format!("COPY (SELECT 1 AS a) TO '{file}' STORED AS RIEGELI OPTIONS (chunksize '1')");
+    assert!(error(&ctx, &unknown).await.contains("'chunk_size'"));
+    let wrong = format!("COPY (SELECT 1 AS a) TO '{file}' STORED AS RIEGELI OPTIONS (compression 'lz4')");
+    assert!(error(&ctx, &wrong).await.contains("lz4"));
+    let single = "INSERT INTO t SELECT * FROM t";
+    rows(
+        &ctx,
+        &format!(
+            "CREATE EXTERNAL TABLE t STORED AS RIEGELI LOCATION '{}'",
+            data("riegeli/simple_zstd.riegeli").display()
+        ),
+    )
+    .await
+    .expect("a table");
+    assert!(error(&ctx, single).await.contains("is a file"));
+}
+
+#[test]
+fn a_conversion_keeps_every_byte_of_the_records_it_keeps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("in.riegeli"), event_file(0..50, 700, false)).expect("written");
+    let convert = |args: &[&str]| {
+        let output = tool([&["convert", "--progress", "never"], args].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    };
+    let (input, copy, some) = (at("in.riegeli"), at("copy.riegeli"), at("some.riegeli"));
+    convert(&["-o", "transpose=true", "-o", "compression=zstd:9", &input, &copy]);
+    assert_eq!(tool(["cat", "--raw", &copy]).stdout, tool(["cat", "--raw", &input]).stdout);
+    assert_eq!(tool(["schema", "--proto", &copy]).stdout, tool(["schema", "--proto", &input]).stdout);
+    convert(&["--where", "id < 5", &input, &some]);
+    let expected: Vec<u8> = (0..5).flat_map(|id| event(id).encode_length_delimited_to_vec()).collect();
+    assert_eq!(tool(["cat", "--raw", &some]).stdout, expected);
+    convert(&["--select", "id, tag", &input, &at("two.riegeli")]);
+    let two = text(&tool(["cat", "-n", "1", &at("two.riegeli")]).stdout);
+    assert_eq!(two, "{\"id\":0,\"tag\":\"x\"}\n");
+}
+
+#[test]
+fn other_formats_become_records() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("t.proto"), EVENT).expect("written");
+    std::fs::write(at("in.riegeli"), event_file(0..20, 700, true)).expect("written");
+    let convert = |args: &[&str]| {
+        let output = tool([&["convert", "--progress", "never"], args].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    };
+    let rows = text(&tool(["cat", &at("in.riegeli")]).stdout);
+    convert(&[&at("in.riegeli"), &at("x.parquet")]);
+    convert(&[&at("x.parquet"), &at("derived.riegeli")]);
+    let (proto, event) = (at("t.proto"), "t.Event");
+    convert(&["--proto", &proto, "--message-type", event, &at("x.parquet"), &at("given.riegeli")]);
+    assert_eq!(text(&tool(["cat", &at("derived.riegeli")]).stdout), rows);
+    assert_eq!(text(&tool(["cat", &at("given.riegeli")]).stdout), rows);
+    std::fs::write(at("x.csv"), "a,b\n1,x\n2,y\n").expect("written");
+    convert(&[&at("x.csv"), &at("csv.riegeli")]);
+    assert_eq!(
+        text(&tool(["cat", &at("csv.riegeli")]).stdout),
+        "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":\"y\"}\n"
+    );
+}
