@@ -61,9 +61,13 @@ impl SessionArgs {
 impl TableArgs {
     /// The options, accepted by some format.
     pub(super) fn options(&self) -> Result<Options, Usage> {
-        let (reading, _) = self.split();
-        let options = reading;
-        registry::check_options(&options).map_err(|error| Usage(error.to_string()))?;
+        let (options, _) = self.split();
+        let usage = |error: recordfusion_core::Error| Usage(error.to_string());
+        if self.writing {
+            let known = [registry::options(), registry::write_options()].concat();
+            options.reject_unknown(&known).map_err(usage)?;
+        }
+        registry::check_options(&options).map_err(usage)?;
         Ok(options)
     }
 }

@@ -118,8 +118,9 @@ async fn array_record_files_are_written() {
     assert!(inspected.to_lowercase().contains("arrayrecord"), "{inspected}");
     assert_eq!(tool(["verify", &file]).status.code(), Some(0));
     // Such files say nothing of their records: these are the three messages, one after the other.
-    let sizes =
-        rows(&ctx, &format!("SELECT length(encode(record, 'hex')) / 2 AS n FROM '{file}'")).await.expect("readable");
+    let sizes = rows(&ctx, &format!("SELECT length(encode(record, 'hex')) / 2 AS n FROM '{file}'"))
+        .await
+        .expect("readable");
     assert_eq!(sizes, [r#"{"n":16}"#, r#"{"n":2}"#, r#"{"n":13}"#]);
 }
 
@@ -142,6 +143,9 @@ async fn what_cannot_be_written_leaves_no_file() {
     assert!(error(&ctx, &unknown).await.contains("'chunk_size'"));
     let wrong = format!("COPY (SELECT 1 AS a) TO '{file}' STORED AS RIEGELI OPTIONS (compression 'lz4')");
     assert!(error(&ctx, &wrong).await.contains("lz4"));
+    let typo = tool(["convert", "-o", "chunksize=1", "a.riegeli", &file]);
+    assert_eq!(typo.status.code(), Some(2));
+    assert!(text(&typo.stderr).contains("did you mean 'chunk_size'"), "{}", text(&typo.stderr));
     let single = "INSERT INTO t SELECT * FROM t";
     rows(
         &ctx,

@@ -93,6 +93,7 @@ pub fn nearest_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -
         .filter(|(score, _)| *score >= NEAR)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.dedup();
     let best = scored.first().map_or(0.0, |(score, _)| *score);
     let near = scored.into_iter().take_while(|(score, _)| *score >= best - NEARLY_AS_NEAR);
     near.take(3).map(|(_, known)| format!("'{known}'")).collect()
