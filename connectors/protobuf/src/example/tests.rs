@@ -9,7 +9,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use recordfusion_core::{RecordBlock, RecordBlockBuilder};
 
 use super::*;
-use crate::options::{Mapping, OnBadValue};
+use crate::options::{EmptyList, Mapping, Names, OnBadValue, StringType};
 
 /// A length-delimited field.
 fn field(number: u32, body: impl AsRef<[u8]>) -> Vec<u8> {
@@ -369,4 +369,29 @@ fn wanted_columns_come_in_their_order() {
         let arrays = decoder.decode(&block(&records), range.clone()).expect("valid");
         assert_eq!(rows(&arrays.columns), expected, "{range:?}");
     }
+}
+
+#[test]
+fn names_types_and_empty_lists_are_as_the_options_say() {
+    let columns = columns("Big:int64[], S:string, b:bytes[]");
+    let mapping = Mapping {
+        names: Names::Lower,
+        string_type: StringType::Utf8,
+        empty_list: EmptyList::Null,
+        ..Mapping::default()
+    };
+    let fields: Vec<Field> = columns.iter().map(|column| column.field(&mapping)).collect();
+    assert_eq!(fields.iter().map(|field| field.name().as_str()).collect::<Vec<_>>(), ["big", "s", "b"]);
+    let record = example(&[
+        entry("Big", int64s(&[])),
+        entry("S", byte_strings(&[b"x"])),
+        entry("b", byte_strings(&[b"y"])),
+    ]);
+    let mut decoder = ExampleDecoder::new(&columns, &[0, 1, 2], &mapping);
+    let arrays = decoder.decode(&block(&[record]), 0..1).expect("valid").columns;
+    assert_eq!(rows(&arrays), ["NULL|x|[79]"]);
+    for (array, field) in arrays.iter().zip(&fields) {
+        assert_eq!(array.data_type(), field.data_type());
+    }
+    assert_eq!(arrays[1].data_type(), &DataType::Utf8);
 }
