@@ -43,17 +43,17 @@ pub(crate) fn names(connector: &dyn Connector) -> impl Iterator<Item = &'static 
 
 /// The options of all connectors by name, each once.
 pub fn options() -> Vec<OptionInfo> {
-    let mut options: Vec<_> =
-        connectors().iter().flat_map(|connector| connector.options()).copied().collect();
-    options.sort_by_key(|option| option.name);
-    options.dedup_by_key(|option| option.name);
-    options
+    by_name(|connector| connector.options())
 }
 
 /// The options of writing of all connectors by name, each once.
 pub fn write_options() -> Vec<OptionInfo> {
+    by_name(|connector| connector.write_options())
+}
+
+fn by_name(of: impl Fn(&dyn Connector) -> &'static [OptionInfo]) -> Vec<OptionInfo> {
     let mut options: Vec<_> =
-        connectors().iter().flat_map(|connector| connector.write_options()).copied().collect();
+        connectors().iter().flat_map(|connector| of(connector.as_ref())).copied().collect();
     options.sort_by_key(|option| option.name);
     options.dedup_by_key(|option| option.name);
     options

@@ -70,9 +70,7 @@ impl TableArgs {
         registry::check_options(&options).map_err(usage)?;
         Ok(options)
     }
-}
 
-impl TableArgs {
     /// Options of reading, among them unknown ones, and options of writing.
     fn split(&self) -> (Options, Options) {
         // The settings' full names are as good.

@@ -17,6 +17,13 @@ pub struct OptionInfo {
     pub description: &'static str,
 }
 
+impl OptionInfo {
+    /// An option with what may be written and what it does.
+    pub const fn new(name: &'static str, values: &'static str, description: &'static str) -> Self {
+        Self { name, values, description }
+    }
+}
+
 /// Option names with their values, as the user wrote them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options(BTreeMap<String, String>);

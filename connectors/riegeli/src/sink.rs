@@ -26,36 +26,44 @@ const DERIVED_TYPE: &str = "riegeli.Row";
 
 /// The options of writing that say how records become a file, and which messages they are.
 const CONTAINER: &[OptionInfo] = &[
-    option(
+    OptionInfo::new(
         "writer_options",
         "TEXT",
         "Options in Riegeli's own text form, such as transpose,zstd:5,chunk_size:1M",
     ),
-    option("transpose", "false | true", "Cut records into fields, so that fields can be read by themselves"),
-    option(
+    OptionInfo::new(
+        "transpose",
+        "false | true",
+        "Cut records into fields, so that fields can be read by themselves",
+    ),
+    OptionInfo::new(
         "compression",
         "brotli | zstd | snappy | uncompressed",
         "Codec of chunks; brotli:9 and zstd:5 set a level",
     ),
-    option("window_log", "10 to 30", "Window of brotli and zstd, as a power of two"),
-    option("chunk_size", "SIZE", "Bytes of records of a chunk, such as 1M"),
-    option("bucket_fraction", "0 to 1", "Part of a transposed chunk that is compressed together"),
-    option("padding", "SIZE", "Begin and end files at multiples of this, such as 64K, to be joined later"),
-    option("group_size", "NUMBER", "Records of a chunk of an ArrayRecord file"),
-    option("file_comment", "TEXT", "A comment for the file's metadata"),
-    option("message_type", "NAME", "Message type to write, of descriptor_set or proto"),
-    option("descriptor_set", "PATH", "Serialized FileDescriptorSet that has the message type to write"),
-    option("proto", "PATH", ".proto source file that has the message type to write"),
-    option("proto_path", "PATH,…", "Folders in which the imports of proto are looked for"),
+    OptionInfo::new("window_log", "10 to 30", "Window of brotli and zstd, as a power of two"),
+    OptionInfo::new("chunk_size", "SIZE", "Bytes of records of a chunk, such as 1M"),
+    OptionInfo::new("bucket_fraction", "0 to 1", "Part of a transposed chunk that is compressed together"),
+    OptionInfo::new(
+        "padding",
+        "SIZE",
+        "Begin and end files at multiples of this, such as 64K, to be joined later",
+    ),
+    OptionInfo::new("group_size", "NUMBER", "Records of a chunk of an ArrayRecord file"),
+    OptionInfo::new("file_comment", "TEXT", "A comment for the file's metadata"),
+    OptionInfo::new("message_type", "NAME", "Message type to write, of descriptor_set or proto"),
+    OptionInfo::new(
+        "descriptor_set",
+        "PATH",
+        "Serialized FileDescriptorSet that has the message type to write",
+    ),
+    OptionInfo::new("proto", "PATH", ".proto source file that has the message type to write"),
+    OptionInfo::new("proto_path", "PATH,…", "Folders in which the imports of proto are looked for"),
 ];
 
 /// The options of writing: those of the container, then those of the records.
 pub(crate) static OPTIONS: LazyLock<Vec<OptionInfo>> =
     LazyLock::new(|| [CONTAINER, WriteOptions::OPTIONS].concat());
-
-const fn option(name: &'static str, values: &'static str, description: &'static str) -> OptionInfo {
-    OptionInfo { name, values, description }
-}
 
 /// Writes files of one message type.
 #[derive(Debug)]

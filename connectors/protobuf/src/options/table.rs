@@ -2,94 +2,114 @@
 
 use recordfusion_core::OptionInfo;
 
-const fn option(name: &'static str, values: &'static str, description: &'static str) -> OptionInfo {
-    OptionInfo { name, values, description }
-}
-
 /// All options, in the order to show them: where the message type comes from, then sections 2 to 6 of the
 /// mapping, then what is ours.
 pub(super) const OPTIONS: &[OptionInfo] = &[
-    option(
+    OptionInfo::new(
         "descriptor_set",
         "PATH",
         "Serialized FileDescriptorSet that replaces what the files say of themselves",
     ),
-    option(
+    OptionInfo::new(
         "message_type",
         "NAME",
         "Full name of the records' message type, if the files do not say it or to read another",
     ),
-    option("proto", "PATH", ".proto source file that replaces what the files say of themselves"),
-    option(
+    OptionInfo::new("proto", "PATH", ".proto source file that replaces what the files say of themselves"),
+    OptionInfo::new(
         "proto_path",
         "PATH,…",
         "Folders in which the imports of proto are looked for; by default the one it lies in",
     ),
-    option("string_type", "utf8view | utf8 | large_utf8", "Type of string and bytes columns"),
-    option("enum", "name | number | string", "Enums as dictionaries of names, as numbers, or as text"),
-    option(
+    OptionInfo::new("string_type", "utf8view | utf8 | large_utf8", "Type of string and bytes columns"),
+    OptionInfo::new(
+        "enum",
+        "name | number | string",
+        "Enums as dictionaries of names, as numbers, or as text",
+    ),
+    OptionInfo::new(
         "closed_enum",
         "spec | open",
         "Numbers that a closed enum does not have: unknown fields, or their digits",
     ),
-    option("unsigned", "native | widen", "Unsigned numbers as they are, or as Int64 and Decimal128(20, 0)"),
-    option(
+    OptionInfo::new(
+        "unsigned",
+        "native | widen",
+        "Unsigned numbers as they are, or as Int64 and Decimal128(20, 0)",
+    ),
+    OptionInfo::new(
         "implicit",
         "default | null",
         "What fields without presence show that hold the default of their type",
     ),
-    option("absent", "null | default", "What absent scalars with presence show: NULL, or their default"),
-    option("required", "lenient | strict", "Records without a required field: counted, or bad"),
-    option("empty_list", "empty | null", "Empty lists and maps as they are, or NULL"),
-    option("map", "map | list", "Map fields as maps, or as lists of structs of key and value"),
-    option("map_keys", "sql | exact", "Map keys of types that map[key] works with, or of their own types"),
-    option("extensions", "omit | columns", "Known extensions left out, or as columns named [full.name]"),
-    option("empty_message", "bool | struct", "Messages without fields as booleans, or as structs"),
-    option(
+    OptionInfo::new(
+        "absent",
+        "null | default",
+        "What absent scalars with presence show: NULL, or their default",
+    ),
+    OptionInfo::new("required", "lenient | strict", "Records without a required field: counted, or bad"),
+    OptionInfo::new("empty_list", "empty | null", "Empty lists and maps as they are, or NULL"),
+    OptionInfo::new("map", "map | list", "Map fields as maps, or as lists of structs of key and value"),
+    OptionInfo::new(
+        "map_keys",
+        "sql | exact",
+        "Map keys of types that map[key] works with, or of their own types",
+    ),
+    OptionInfo::new(
+        "extensions",
+        "omit | columns",
+        "Known extensions left out, or as columns named [full.name]",
+    ),
+    OptionInfo::new("empty_message", "bool | struct", "Messages without fields as booleans, or as structs"),
+    OptionInfo::new(
         "timestamp",
         "us | ns | ms | s | struct",
         "google.protobuf.Timestamp: its unit, or seconds and nanos",
     ),
-    option(
+    OptionInfo::new(
         "duration",
         "us | ns | int64 | struct",
         "google.protobuf.Duration: its unit, microseconds as a number, or seconds and nanos",
     ),
-    option("any", "struct | json", "google.protobuf.Any as type_url and value, or as JSON text"),
-    option(
+    OptionInfo::new("any", "struct | json", "google.protobuf.Any as type_url and value, or as JSON text"),
+    OptionInfo::new(
         "recursion",
         "binary | json | drop | error",
         "Recursive messages where they are expanded no further",
     ),
-    option(
+    OptionInfo::new(
         "recursion_depth",
         "0 to 16, by default 1",
         "How often recursive messages are expanded below their first place",
     ),
-    option(
+    OptionInfo::new(
         "names",
         "proto | json | lower",
         "Column names: those of the fields, their JSON names, or in lower case",
     ),
-    option("nullability", "all | proto", "Columns that always have a value: nullable, or NOT NULL"),
-    option("oneof_case", "false | true", "A column <oneof>_case with the name of the member that is set"),
-    option(
+    OptionInfo::new("nullability", "all | proto", "Columns that always have a value: nullable, or NOT NULL"),
+    OptionInfo::new(
+        "oneof_case",
+        "false | true",
+        "A column <oneof>_case with the name of the member that is set",
+    ),
+    OptionInfo::new(
         "invalid_utf8",
         "auto | error | replace | null",
         "Strings that are not UTF-8; auto as the feature utf8_validation says",
     ),
-    option(
+    OptionInfo::new(
         "on_bad_record",
         "error | skip | null",
         "Records that are no valid messages: fail, leave them out, or show NULLs",
     ),
-    option("on_bad_value", "error | null", "Values that no column can hold: fail, or show NULL"),
-    option(
+    OptionInfo::new("on_bad_value", "error | null", "Values that no column can hold: fail, or show NULL"),
+    OptionInfo::new(
         "features",
         "infer | NAME:KIND[],…",
         "Features of tf.train.Example as columns; kinds are int64, float, bytes, string",
     ),
-    option(
+    OptionInfo::new(
         "metadata_columns",
         "file,position,record,unknown",
         "Columns _file, _position, _record, _unknown: about the records",

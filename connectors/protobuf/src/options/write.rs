@@ -24,32 +24,32 @@ pub struct WriteOptions {
 impl WriteOptions {
     /// All options, in the order to show them.
     pub const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo { name: "message", values: "NAME", description: "Full name of the message type to write" },
-        OptionInfo {
-            name: "null_items",
-            values: "error | drop | wrap",
-            description: "NULLs in lists: fail, leave them out, or wrap each item in a message",
-        },
-        OptionInfo {
-            name: "null_list",
-            values: "empty | error | wrap",
-            description: "Lists and maps that are NULL: write them as empty, fail, or wrap each in a message",
-        },
-        OptionInfo {
-            name: "null_to_default",
-            values: "false | true",
-            description: "Write NULL to a field without presence as its default, instead of failing",
-        },
-        OptionInfo {
-            name: "extra_columns",
-            values: "error | ignore",
-            description: "Columns that the given message type has no field for: fail, or leave them out",
-        },
-        OptionInfo {
-            name: "arrow_schema_hint",
-            values: "true | false",
-            description: "Keep the Arrow schema in the file, so that its types come back exactly",
-        },
+        OptionInfo::new("message", "NAME", "Full name of the message type to write"),
+        OptionInfo::new(
+            "null_items",
+            "error | drop | wrap",
+            "NULLs in lists: fail, leave them out, or wrap each item in a message",
+        ),
+        OptionInfo::new(
+            "null_list",
+            "empty | error | wrap",
+            "Lists and maps that are NULL: write them as empty, fail, or wrap each in a message",
+        ),
+        OptionInfo::new(
+            "null_to_default",
+            "false | true",
+            "Write NULL to a field without presence as its default, instead of failing",
+        ),
+        OptionInfo::new(
+            "extra_columns",
+            "error | ignore",
+            "Columns that the given message type has no field for: fail, or leave them out",
+        ),
+        OptionInfo::new(
+            "arrow_schema_hint",
+            "true | false",
+            "Keep the Arrow schema in the file, so that its types come back exactly",
+        ),
     ];
 
     /// Reads the options of [`Self::OPTIONS`]; other names are not looked at. An empty value is none.
