@@ -28,7 +28,7 @@ use recordfusion_core::{Options, Writer};
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
 
-use crate::datasource::{external, list_files};
+use crate::datasource::{external, list_files, setting};
 use crate::registry;
 use crate::write::{Upload, Written, output_url, write_file};
 use crate::{RecordTable, TableDefinition};
@@ -189,10 +189,13 @@ impl Conversion {
             return Ok(Input { provider: all.into_view(), records: None });
         }
         let whole_records = matches!(format, OutputFormat::Records(_)) && self.select.is_none();
-        let options = match whole_records {
-            true => self.options.clone().with("metadata_columns", "record"),
-            false => self.options.clone(),
-        };
+        let mut options = self.options.clone();
+        if whole_records {
+            let given = options.get("metadata_columns").map(str::to_string);
+            let others = given.or_else(|| setting(&state, "metadata_columns")).unwrap_or_default();
+            let columns = format!("{others},record");
+            options = options.with("metadata_columns", columns);
+        }
         let definition = TableDefinition { locations: self.inputs.clone(), options, ..Default::default() };
         let table = Arc::new(RecordTable::open(&state, definition).await?);
         Ok(Input { provider: Arc::clone(&table) as Arc<dyn TableProvider>, records: Some(table) })

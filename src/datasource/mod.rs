@@ -34,6 +34,7 @@ use recordfusion_core::Options;
 pub use files::{list_files, recognise_files};
 pub use format::{RecordFormat, RecordFormatFactory};
 pub use settings::execute_logical_plan;
+pub(crate) use settings::setting;
 pub use source::RecordSource;
 pub use table::{RecordTable, TableDefinition};
 

@@ -91,6 +91,12 @@ pub(super) fn table_options(session: &dyn Session, connector: &dyn Connector, gi
     options
 }
 
+/// The session's setting of a table option.
+pub(crate) fn setting(session: &dyn Session, name: &str) -> Option<String> {
+    let settings = session.config_options().extensions.get::<TableSettings>()?;
+    settings.current.get(name).map(str::to_string)
+}
+
 /// Like `SessionContext::execute_logical_plan`, and executes `RESET recordfusion.<option>`: DataFusion has
 /// no `RESET` for settings of extensions.
 ///

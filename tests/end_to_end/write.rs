@@ -5,7 +5,9 @@ use std::io::Cursor;
 use prost::Message;
 use riegeli::RecordReader;
 
-use crate::support::{EVENT, context, data, error, event, event_file, in_memory, rows, text, tool};
+use crate::support::{
+    EVENT, context, data, error, event, event_file, in_memory, riegeli_bytes, rows, text, tool,
+};
 
 const VALUES: &str = "SELECT column1 AS id, column2 AS name, column3 AS score FROM \
     (VALUES (1, 'one', 1.5), (2, NULL, NULL), (3, '', 0.0))";
@@ -46,6 +48,28 @@ async fn types_that_messages_lack_come_back() {
     let types = "SELECT arrow_typeof(d) AS d, arrow_typeof(small) AS small, list[2] AS two, \"a b\" FROM ";
     let expected = rows(&ctx, &format!("{types} ({query})")).await.expect("runs");
     assert_eq!(rows(&ctx, &format!("{types} '{file}'")).await.expect("readable"), expected);
+}
+
+#[tokio::test]
+async fn columns_that_were_not_null_do_not_stand_against_rows_of_nulls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("x.riegeli").display().to_string();
+    let ctx = context(1, 100);
+    rows(&ctx, &format!("COPY (SELECT 1 AS a, 'x' AS b) TO '{file}' STORED AS RIEGELI"))
+        .await
+        .expect("written");
+    let bytes = std::fs::read(&file).expect("there");
+    let metadata = RecordReader::new(Cursor::new(bytes), riegeli::ReaderOptions::new())
+        .expect("a file")
+        .read_serialized_metadata()
+        .expect("whole");
+    let options = riegeli::WriterOptions::new().set_serialized_metadata(metadata.expect("there"));
+    std::fs::write(&file, riegeli_bytes([&[8u8, 1][..], &[8, 0x80]], options)).expect("written");
+    for (policy, expected) in [("skip", 1), ("null", 2)] {
+        rows(&ctx, &format!("SET recordfusion.on_bad_record = '{policy}'")).await.expect("a setting");
+        let found = rows(&ctx, &format!("SELECT a FROM '{file}'")).await.expect("bad records are no error");
+        assert_eq!(found.len(), expected, "{policy}");
+    }
 }
 
 #[tokio::test]
@@ -174,6 +198,15 @@ fn a_conversion_keeps_every_byte_of_the_records_it_keeps() {
     assert_eq!(tool(["schema", "--proto", &copy]).stdout, tool(["schema", "--proto", &input]).stdout);
     convert(&["--where", "id < 5", &input, &some]);
     let expected: Vec<u8> = (0..5).flat_map(|id| event(id).encode_length_delimited_to_vec()).collect();
+    assert_eq!(tool(["cat", "--raw", &some]).stdout, expected);
+    convert(&[
+        "-o",
+        "metadata_columns=file",
+        "--where",
+        "_file LIKE '%in.riegeli' AND id < 5",
+        &input,
+        &some,
+    ]);
     assert_eq!(tool(["cat", "--raw", &some]).stdout, expected);
     convert(&["--select", "id, tag", &input, &at("two.riegeli")]);
     let two = text(&tool(["cat", "-n", "1", &at("two.riegeli")]).stdout);

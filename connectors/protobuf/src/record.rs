@@ -12,7 +12,7 @@ use crate::encode::{Hint, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
 use crate::open::{FileDescriptors, RecordType, record_descriptors};
-use crate::options::{AnyForm, Mapping, MetadataColumn, ProtobufOptions};
+use crate::options::{AnyForm, Mapping, MetadataColumn, OnBadRecord, ProtobufOptions};
 use crate::plan::Wanted;
 use crate::rows::{Decoder, RowDecoder};
 use crate::schema;
@@ -165,17 +165,15 @@ impl RecordDecoder {
     }
 }
 
-/// The Arrow schema that all files have, if the options leave the mapping as it is.
+/// The Arrow schema that all files have. It is not used where the options change the mapping, or make NULLs that
+/// its columns may not hold.
 fn hint(files: &[FileDescriptors], options: &ProtobufOptions) -> Option<Bytes> {
-    let mapping = Mapping {
-        on_bad_record: options.mapping.on_bad_record,
-        on_bad_value: options.mapping.on_bad_value,
-        ..Mapping::default()
-    };
+    let skips = options.mapping.on_bad_record == OnBadRecord::Skip;
+    let on_bad_record = if skips { OnBadRecord::Skip } else { OnBadRecord::Error };
+    let usable = options.mapping == Mapping { on_bad_record, ..Mapping::default() };
     let (first, others) = files.split_first()?;
-    let usable = options.mapping == mapping && options.features.is_none();
     let alike = others.iter().all(|other| other.arrow_schema == first.arrow_schema);
-    first.arrow_schema.clone().filter(|_| usable && alike)
+    first.arrow_schema.clone().filter(|_| usable && alike && options.features.is_none())
 }
 
 /// Records that are read field by field, and their columns.
