@@ -6,22 +6,16 @@
 
 use datafusion::error::Result;
 use datafusion::prelude::{ParquetReadOptions, SessionContext};
-use recordfusion::Options;
-use recordfusion::convert::{Conversion, ParquetCompression};
+use recordfusion::convert::Conversion;
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let output = std::env::temp_dir().join("recordfusion-example.parquet").to_string_lossy().into_owned();
+    let input = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/requests.riegeli");
     let conversion = Conversion {
-        inputs: vec![concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/requests.riegeli").to_string()],
-        output: output.clone(),
-        format: None,
         select: Some("trace_id, path, latency_us, geo".to_string()),
         predicate: Some("status >= 400".to_string()),
-        write_options: Options::new(),
-        options: Options::new(),
-        compression: ParquetCompression::default(),
-        partitions: 2,
+        ..Conversion::new([input], &output)
     };
     let ctx = SessionContext::new();
     let summary = conversion.prepare(&ctx).await?.run().await?;

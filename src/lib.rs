@@ -18,6 +18,7 @@ use std::error::Error;
 
 pub use datasource::{RecordTable, TableDefinition, register, register_with_options};
 pub use recordfusion_core::{Options, RecordFile};
+pub use write::writes_ended;
 
 /// The message of the innermost cause that says what went wrong, in one line, without the layers that an
 /// error passed through on its way up.

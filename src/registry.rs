@@ -51,6 +51,13 @@ pub fn write_options() -> Vec<OptionInfo> {
     by_name(|connector| connector.write_options())
 }
 
+/// The options of reading and of writing, each name once.
+pub fn all_options() -> Vec<OptionInfo> {
+    let reading = options();
+    let writing = write_options().into_iter().filter(|option| !knows(&reading, option.name));
+    [reading.clone(), writing.collect()].concat()
+}
+
 fn by_name(of: impl Fn(&dyn Connector) -> &'static [OptionInfo]) -> Vec<OptionInfo> {
     let mut options: Vec<_> =
         connectors().iter().flat_map(|connector| of(connector.as_ref())).copied().collect();
@@ -59,30 +66,42 @@ fn by_name(of: impl Fn(&dyn Connector) -> &'static [OptionInfo]) -> Vec<OptionIn
     options
 }
 
-/// Checks options that are meant for files of any format: a connector looks at those that it knows.
+/// Checks options that are meant for files of any format, of reading and of writing: a connector looks at
+/// those that it knows.
 ///
 /// # Errors
 /// A name that no connector knows, with the nearest known names; a value that no connector that knows its
 /// name accepts.
 pub fn check_options(options: &Options) -> Result<()> {
-    options.reject_unknown(&self::options())?;
+    options.reject_unknown(&all_options())?;
     options.iter().try_for_each(|(name, _)| {
-        let knowing = connectors().iter().filter(|connector| knows(connector.as_ref(), name));
-        let mut outcomes = knowing
-            .map(|connector| connector.check_options(&known_options(connector.as_ref(), options).collect()));
+        let mut outcomes = connectors().iter().filter_map(|connector| {
+            let connector = connector.as_ref();
+            if knows(connector.options(), name) {
+                Some(connector.check_options(&read_options_of(connector, options)))
+            } else if knows(connector.write_options(), name) {
+                Some(connector.check_write_options(&write_options_of(connector, options)))
+            } else {
+                None
+            }
+        });
         let first = outcomes.next().unwrap_or(Ok(()));
         if outcomes.any(|outcome| outcome.is_ok()) { Ok(()) } else { first }
     })
 }
 
-/// Those of `options` that a connector knows.
-pub(crate) fn known_options<'a>(
-    connector: &dyn Connector,
-    options: &'a Options,
-) -> impl Iterator<Item = (&'a str, &'a str)> {
-    options.iter().filter(move |(name, _)| knows(connector, name))
+/// Those of `options` that a connector knows for reading.
+pub(crate) fn read_options_of(connector: &dyn Connector, options: &Options) -> Options {
+    options.iter().filter(|(name, _)| knows(connector.options(), name)).collect()
 }
 
-fn knows(connector: &dyn Connector, option: &str) -> bool {
-    connector.options().iter().any(|known| known.name == option)
+/// Those of `options` that a connector knows for writing, but not for reading: what is meant for any file says
+/// with the others how files are read.
+pub(crate) fn write_options_of(connector: &dyn Connector, options: &Options) -> Options {
+    let only_writing = |name: &str| knows(connector.write_options(), name) && !knows(connector.options(), name);
+    options.iter().filter(|(name, _)| only_writing(name)).collect()
+}
+
+fn knows(known: &[OptionInfo], name: &str) -> bool {
+    known.iter().any(|option| option.name == name)
 }

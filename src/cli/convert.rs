@@ -38,6 +38,9 @@ pub(super) struct Convert {
     /// .proto source file that has the message type to write
     #[arg(long, value_name = "PATH")]
     proto: Option<String>,
+    /// Add the rows behind those of the output, a record file, if it is there already
+    #[arg(long)]
+    append: bool,
     /// Progress on standard error
     #[arg(long, value_enum, default_value_t)]
     progress: When,
@@ -56,7 +59,7 @@ impl Convert {
             ("descriptor_set", self.descriptor_set),
             ("proto", self.proto),
         ];
-        let mut write_options = self.session.table.write_options();
+        let mut write_options = Options::new();
         for (name, value) in target {
             if let Some(value) = value {
                 write_options = write_options.with(name, value);
@@ -72,6 +75,7 @@ impl Convert {
             options: Options::new(),
             compression: self.compression,
             partitions: self.session.partitions().get(),
+            append: self.append,
         };
         let prepared = conversion.prepare(&ctx).await?;
         let summary = tokio::select! {

@@ -1,11 +1,12 @@
 //! The command line: one file for each subcommand.
 //!
-//! Exit codes: 0 done, 1 failed, 2 wrong usage. Errors are one sentence on standard error. A reader that
+//! Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Errors are one sentence on standard error. A reader that
 //! closes the pipe ends the tool quietly.
 
 mod cat;
 mod convert;
 mod inspect;
+mod interrupt;
 mod print;
 mod progress;
 mod query;
@@ -50,7 +51,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Convert(convert) => convert.session.partitions(),
         _ => session::all_cores(),
     };
-    let outcome = runtime(partitions).and_then(|runtime| runtime.block_on(dispatch(cli.command)));
+    let outcome = runtime(partitions).and_then(|runtime| runtime.block_on(interrupt::or_interrupted(dispatch(cli.command))));
     match outcome {
         Ok(code) => code,
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,

@@ -30,7 +30,8 @@ pub(super) struct Query {
 }
 
 impl Query {
-    pub(super) async fn run(self) -> Outcome {
+    pub(super) async fn run(mut self) -> Outcome {
+        self.session.table.writing = true;
         let ctx = self.session.context()?;
         let sql = match (self.sql, &self.file) {
             (Some(sql), _) => sql,

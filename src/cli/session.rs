@@ -14,6 +14,7 @@ use recordfusion_core::{Connector, OptionInfo};
 
 /// Options of the table, and how parallel the work is.
 #[derive(Debug, Clone, Args)]
+#[command(after_long_help = all_options())]
 pub(super) struct SessionArgs {
     #[command(flatten)]
     pub(super) table: TableArgs,
@@ -61,32 +62,15 @@ impl SessionArgs {
 impl TableArgs {
     /// The options, accepted by some format.
     pub(super) fn options(&self) -> Result<Options, Usage> {
-        let (options, _) = self.split();
+        // The settings' full names are as good.
+        let short = |name: &str| name.strip_prefix("recordfusion.").unwrap_or(name).to_string();
+        let options: Options = self.options.iter().map(|(name, value)| (short(name), value.clone())).collect();
         let usage = |error: recordfusion_core::Error| Usage(error.to_string());
-        if self.writing {
-            let known = [registry::options(), registry::write_options()].concat();
-            options.reject_unknown(&known).map_err(usage)?;
+        if !self.writing {
+            options.reject_unknown(&registry::options()).map_err(usage)?;
         }
         registry::check_options(&options).map_err(usage)?;
         Ok(options)
-    }
-
-    /// Options of reading, among them unknown ones, and options of writing.
-    fn split(&self) -> (Options, Options) {
-        // The settings' full names are as good.
-        let short = |name: &str| name.strip_prefix("recordfusion.").unwrap_or(name).to_string();
-        let known = |options: &[OptionInfo], name: &str| options.iter().any(|option| option.name == name);
-        let (reading, writing) = (registry::options(), registry::write_options());
-        let for_writing =
-            |(name, _): &(String, String)| self.writing && !known(&reading, name) && known(&writing, name);
-        let all = self.options.iter().map(|(name, value)| (short(name), value.clone()));
-        let (write, read): (Vec<_>, Vec<_>) = all.partition(for_writing);
-        (read.into_iter().collect(), write.into_iter().collect())
-    }
-
-    /// The options of writing.
-    pub(super) fn write_options(&self) -> Options {
-        self.split().1
     }
 }
 
@@ -103,12 +87,22 @@ pub(super) fn context(
     Ok(ctx)
 }
 
-/// The table options of all formats, as a section of the help.
+/// The options of reading of all formats, as a section of the help.
 fn table_options() -> String {
+    section("Table options (-o KEY=VALUE)", &registry::options())
+}
+
+/// The options of reading and of writing, each as a section of the help.
+fn all_options() -> String {
+    let writing = section("Options of writing record files (-o KEY=VALUE)", &registry::write_options());
+    format!("{}\n{writing}", table_options())
+}
+
+fn section(title: &str, options: &[OptionInfo]) -> String {
     let styles = Styles::default();
     let (header, literal) = (styles.get_header(), styles.get_literal());
-    let mut text = format!("{header}Table options (-o KEY=VALUE):{header:#}");
-    for OptionInfo { name, values, description } in registry::options() {
+    let mut text = format!("{header}{title}:{header:#}");
+    for OptionInfo { name, values, description } in options {
         text.push_str(&format!("\n  {literal}{name}{literal:#}={values}\n          {description}\n"));
     }
     text

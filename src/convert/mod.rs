@@ -3,13 +3,14 @@
 //!
 //! The flow: the inputs become one table, cut into byte ranges of some MiB; each range is decoded and encoded
 //! by one task, several at a time, and what they become is put in order (`ordered.rs`) and appended to the file
-//! (`formats.rs`); the bytes go to an upload that becomes visible only when it is complete (`output.rs`). Records
+//! (`formats.rs`); the bytes go to an upload that becomes visible only when it is complete. Records
 //! keep the order of the files. Memory is bounded by some batches and encoded units for each worker, whatever
 //! the size of the files.
 
 mod formats;
 mod ordered;
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,14 +24,17 @@ use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{DataFrame, SessionContext};
 use futures::{StreamExt, TryStreamExt};
+use object_store::ObjectStoreExt;
 use recordfusion_core::{Options, Writer};
 
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
 
-use crate::datasource::{external, list_files, setting};
+use crate::datasource::{external, list_files, setting, write_options};
 use crate::registry;
-use crate::write::{Upload, Written, output_url, write_file};
+use crate::write::{
+    UnfinishedFile, Upload, Written, append_file, begin_upload, output_url, publish, write_file,
+};
 use crate::{RecordTable, TableDefinition};
 
 /// Input bytes of one range, and so of a row group: enough for good statistics, few enough for all workers to
@@ -60,6 +64,8 @@ pub struct Conversion {
     pub compression: ParquetCompression,
     /// Workers, and files of a folder output.
     pub partitions: usize,
+    /// Whether the rows go behind those of the output, a record file, if it is there already.
+    pub append: bool,
 }
 
 /// How far a conversion is; read it while [`Prepared::run`] goes on.
@@ -79,8 +85,8 @@ pub struct Summary {
     pub bytes_out: u64,
     /// Files written.
     pub files: usize,
-    /// Counters of things that were not read as they are, such as mended strings, with their names; only
-    /// those that are not zero.
+    /// Counters of things that were not read or written as they are, such as mended strings, with their
+    /// names; only those that are not zero.
     pub notes: Vec<(String, u64)>,
 }
 
@@ -99,6 +105,23 @@ pub struct Prepared {
 }
 
 impl Conversion {
+    /// All rows and columns of `inputs` to `output`, in the format of its extension, with as many workers as
+    /// there are cores.
+    pub fn new(inputs: impl IntoIterator<Item = impl Into<String>>, output: impl Into<String>) -> Self {
+        Self {
+            inputs: inputs.into_iter().map(Into::into).collect(),
+            output: output.into(),
+            format: None,
+            select: None,
+            predicate: None,
+            options: Options::new(),
+            write_options: Options::new(),
+            compression: ParquetCompression::default(),
+            partitions: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            append: false,
+        }
+    }
+
     /// Opens the inputs and plans the query. Nothing is written yet.
     ///
     /// # Errors
@@ -136,11 +159,16 @@ impl Conversion {
             usize::try_from(ranges).unwrap_or(1).max(self.partitions)
         };
         let ctx = in_order(&listing, ranges);
+        let behind = self.open_output(&listing, format).await?;
         let input = self.open_input(&ctx, format).await?;
         let table = input.records.as_deref();
-        let whole_records = matches!(format, OutputFormat::Records(_)) && self.select.is_none();
+        let of_one_type = |table: &RecordTable| {
+            behind.as_ref().is_none_or(|behind| behind.proto_text() == table.proto_text())
+        };
+        let whole_records = matches!(format, OutputFormat::Records(_)) && self.select.is_none()
+            && table.is_some_and(of_one_type);
         ctx.register_table("input", Arc::clone(&input.provider))?;
-        let select = match (whole_records && table.is_some(), &self.select) {
+        let select = match (whole_records, &self.select) {
             (true, _) => RECORD_COLUMN,
             (false, Some(select)) => select,
             (false, None) => "*",
@@ -152,7 +180,8 @@ impl Conversion {
         let plan = ctx.sql(&sql).await?.create_physical_plan().await?;
         let writer = match format {
             OutputFormat::Records(extension) => {
-                Some(self.writer(&plan.schema(), extension, table.filter(|_| whole_records))?)
+                let table = behind.as_ref().or(table.filter(|_| whole_records));
+                Some(self.writer(&listing, &plan.schema(), extension, table)?)
             }
             _ => None,
         };
@@ -167,6 +196,22 @@ impl Conversion {
             bytes_in,
             progress,
         })
+    }
+
+    /// The record file that rows are to be added to, if it is there and not empty.
+    async fn open_output(&self, state: &SessionState, format: OutputFormat) -> Result<Option<RecordTable>> {
+        if !self.append {
+            return Ok(None);
+        }
+        if self.is_folder() || !matches!(format, OutputFormat::Records(_)) {
+            return plan_err!("rows can be added to a record file only, which {} is not", self.output);
+        }
+        let url = output_url(&self.output)?;
+        let found = state.runtime_env().object_store(&url)?.head(url.prefix()).await;
+        if !found.is_ok_and(|file| file.size > 0) {
+            return Ok(None);
+        }
+        RecordTable::open(state, TableDefinition::new(url.as_str())).await.map(Some)
     }
 
     /// The inputs as one table. Records that go to record files have their bytes as a column.
@@ -201,9 +246,10 @@ impl Conversion {
         Ok(Input { provider: Arc::clone(&table) as Arc<dyn TableProvider>, records: Some(table) })
     }
 
-    /// The writer of record files: of the messages of `table` if its records are written as they are.
+    /// The writer of record files, of the messages of `table` if there is one.
     fn writer(
         &self,
+        state: &SessionState,
         schema: &SchemaRef,
         extension: &str,
         table: Option<&RecordTable>,
@@ -211,9 +257,9 @@ impl Conversion {
         let Some(connector) = registry::connector(extension) else {
             return plan_err!("'{extension}' is of no known record format");
         };
-        let of_table =
-            table.and_then(|table| table.writer(connector.name(), schema, extension, &self.write_options));
-        of_table.unwrap_or_else(|| connector.writer(schema, extension, &self.write_options)).map_err(external)
+        let options = write_options(state, connector.as_ref(), &self.write_options);
+        let of_table = table.and_then(|table| table.writer(connector.name(), schema, extension, &options));
+        of_table.unwrap_or_else(|| connector.writer(schema, extension, &options)).map_err(external)
     }
 
     fn is_folder(&self) -> bool {
@@ -277,7 +323,8 @@ impl Prepared {
 
     async fn write_file(&self) -> Result<usize> {
         let partitions = self.plan.properties().partitioning.partition_count();
-        self.write(0..partitions, &self.conversion.output).await?;
+        let file = self.write(0..partitions, &self.conversion.output).await?;
+        publish(vec![file], None).await?;
         Ok(1)
     }
 
@@ -293,30 +340,31 @@ impl Prepared {
             let path = format!("{folder}/part-{partition:05}.{extension}");
             async move { self.write(partition..partition + 1, &path).await }
         });
-        futures::stream::iter(parts)
-            .buffer_unordered(self.conversion.partitions.max(1))
-            .try_collect::<()>()
-            .await?;
+        let mut parts = futures::stream::iter(parts).buffer_unordered(self.conversion.partitions.max(1));
+        let (mut complete, mut failed) = (Vec::new(), None);
+        while let Some(part) = parts.next().await {
+            match part {
+                Ok(file) => complete.push(file),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        drop(parts);
+        publish(complete, failed).await?;
         Ok(partitions)
     }
 
     /// Writes the rows of some partitions to one file.
-    async fn write(&self, partitions: Range<usize>, path: &str) -> Result<()> {
+    async fn write(&self, partitions: Range<usize>, path: &str) -> Result<UnfinishedFile> {
+        let mut upload = begin_upload(&self.state, path)?;
         if let Some(writer) = &self.writer {
-            return self.write_records(writer.as_ref(), partitions, path).await;
+            return self.write_records(writer.as_ref(), partitions, upload).await;
         }
-        let mut encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
-        let mut upload = Upload::begin(&self.state, path)?;
-        let written = self.write_units(partitions, &mut encoder, &mut upload).await;
-        let finished = match written {
-            Ok(()) => encoder.finish(),
-            Err(error) => Err(error),
-        };
-        match finished {
-            Ok(last) => {
-                self.progress.written.bytes.fetch_add(last.len() as u64, Ordering::Relaxed);
-                upload.finish(last).await
-            }
+        let encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
+        match self.write_units(partitions, encoder, &mut upload).await {
+            Ok(()) => Ok(UnfinishedFile::new(upload, None)),
             Err(error) => {
                 upload.abort().await;
                 Err(error)
@@ -325,33 +373,44 @@ impl Prepared {
     }
 
     /// Writes the rows of some partitions to one record file.
-    async fn write_records(&self, writer: &dyn Writer, partitions: Range<usize>, path: &str) -> Result<()> {
-        let upload = Upload::begin(&self.state, path)?;
-        let execute = |partition| self.plan.execute(partition, Arc::clone(&self.task));
-        let batches = futures::stream::iter(partitions.map(execute)).try_flatten();
-        let workers = self.conversion.partitions;
-        write_file(writer, batches, upload, workers, &self.progress.written).await?.finish().await
+    async fn write_records(
+        &self,
+        writer: &dyn Writer,
+        partitions: Range<usize>,
+        upload: Upload,
+    ) -> Result<UnfinishedFile> {
+        let workers = self.conversion.partitions.max(1);
+        let batches = ordered::batches(&self.plan, &self.task, partitions, workers);
+        let written = &self.progress.written;
+        if self.conversion.append {
+            append_file(writer, batches, upload, workers, written).await
+        } else {
+            write_file(writer, batches, upload, workers, written).await
+        }
     }
 
     async fn write_units(
         &self,
         partitions: Range<usize>,
-        encoder: &mut FileEncoder,
+        mut encoder: FileEncoder,
         upload: &mut Upload,
     ) -> Result<()> {
         let workers = self.conversion.partitions.max(1);
         let mut units = ordered::encode(&self.plan, &self.task, partitions, workers, encoder.new_unit());
+        let written = &self.progress.written;
         while let Some(unit) = units.try_next().await? {
             let rows = unit.rows;
             let bytes = encoder.append(unit)?;
-            self.progress.written.rows.fetch_add(rows, Ordering::Relaxed);
-            self.progress.written.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            written.rows.fetch_add(rows, Ordering::Relaxed);
+            written.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             upload.write(bytes).await?;
         }
-        Ok(())
+        let last = encoder.finish()?;
+        written.bytes.fetch_add(last.len() as u64, Ordering::Relaxed);
+        upload.write(last).await
     }
 
-    /// The counters that tell of values that were not read as they are.
+    /// The counters that tell of values that were not read or written as they are.
     fn notes(&self) -> Vec<(String, u64)> {
         const NOTED: [&str; 7] = [
             "wire_type_mismatches",
@@ -362,8 +421,9 @@ impl Prepared {
             "records_skipped",
             "records_nulled",
         ];
-        let noted = NOTED.iter().map(|name| ((*name).to_string(), scan_metric(&self.plan, name)));
-        noted.filter(|(_, count)| *count > 0).collect()
+        let read = NOTED.iter().map(|&name| (name, scan_metric(&self.plan, name)));
+        let noted = read.chain(self.progress.written.losses()).filter(|(_, count)| *count > 0);
+        noted.map(|(name, count)| (name.to_string(), count)).collect()
     }
 }
 

@@ -1,9 +1,10 @@
-//! Encodes the partitions of a plan, several at a time, and gives what they become in order.
+//! Runs the partitions of a plan, several at a time, and gives their rows, or what they are encoded to, in order.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
@@ -14,12 +15,12 @@ use tokio::sync::mpsc;
 
 use super::formats::{Encoded, NewUnit};
 
-/// Encoded units that a partition may be ahead of its turn.
-const UNITS_AHEAD: usize = 2;
+/// Batches or encoded units that a partition may be ahead of its turn.
+const AHEAD: usize = 2;
 
 /// A partition at work.
-struct Running {
-    units: mpsc::Receiver<Result<Encoded>>,
+struct Running<T> {
+    items: mpsc::Receiver<Result<T>>,
     _task: SpawnedTask<()>,
 }
 
@@ -33,17 +34,51 @@ pub(super) fn encode(
     new_unit: NewUnit,
 ) -> BoxStream<'static, Result<Encoded>> {
     let (plan, task) = (Arc::clone(plan), Arc::clone(task));
-    let start = (VecDeque::<Running>::new(), partitions);
-    stream::unfold(start, move |(mut running, mut waiting)| {
+    in_order(partitions, workers, move |partition| {
         let (plan, task, new_unit) = (Arc::clone(&plan), Arc::clone(&task), Arc::clone(&new_unit));
+        start(|sender| async move { encode_partition(&plan, task, partition, &new_unit, &sender).await })
+    })
+}
+
+/// Like [`encode`], with the rows as they are.
+pub(super) fn batches(
+    plan: &Arc<dyn ExecutionPlan>,
+    task: &Arc<TaskContext>,
+    partitions: Range<usize>,
+    workers: usize,
+) -> BoxStream<'static, Result<RecordBatch>> {
+    let (plan, task) = (Arc::clone(plan), Arc::clone(task));
+    in_order(partitions, workers, move |partition| {
+        let (plan, task) = (Arc::clone(&plan), Arc::clone(&task));
+        start(|sender| async move {
+            let mut batches = plan.execute(partition, task)?;
+            while let Some(batch) = batches.try_next().await? {
+                if sender.send(Ok(batch)).await.is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+/// What the partitions give, one after another, while the next ones work already.
+fn in_order<T: Send + 'static>(
+    partitions: Range<usize>,
+    workers: usize,
+    start: impl Fn(usize) -> Running<T> + Clone + Send + 'static,
+) -> BoxStream<'static, Result<T>> {
+    let begin = (VecDeque::<Running<T>>::new(), partitions);
+    stream::unfold(begin, move |(mut running, mut waiting)| {
+        let start = start.clone();
         async move {
             loop {
                 while running.len() < workers.max(1) {
                     let Some(partition) = waiting.next() else { break };
-                    running.push_back(start_partition(&plan, &task, partition, &new_unit));
+                    running.push_back(start(partition));
                 }
-                match running.front_mut()?.units.recv().await {
-                    Some(unit) => return Some((unit, (running, waiting))),
+                match running.front_mut()?.items.recv().await {
+                    Some(item) => return Some((item, (running, waiting))),
                     None => running.pop_front(),
                 };
             }
@@ -52,21 +87,20 @@ pub(super) fn encode(
     .boxed()
 }
 
-fn start_partition(
-    plan: &Arc<dyn ExecutionPlan>,
-    task: &Arc<TaskContext>,
-    partition: usize,
-    new_unit: &NewUnit,
-) -> Running {
-    let (sender, units) = mpsc::channel(UNITS_AHEAD);
-    let (plan, task, new_unit) = (Arc::clone(plan), Arc::clone(task), Arc::clone(new_unit));
-    let work = async move {
-        if let Err(error) = encode_partition(&plan, task, partition, &new_unit, &sender).await {
+/// Starts a task that sends the items of a partition.
+fn start<T: Send + 'static, F>(work: impl FnOnce(mpsc::Sender<Result<T>>) -> F) -> Running<T>
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    let (sender, items) = mpsc::channel(AHEAD);
+    let work = work(sender.clone());
+    let task = async move {
+        if let Err(error) = work.await {
             // Nobody waits for the error of a conversion that was given up.
             let _ = sender.send(Err(error)).await;
         }
     };
-    Running { units, _task: SpawnedTask::spawn(work) }
+    Running { items, _task: SpawnedTask::spawn(task) }
 }
 
 async fn encode_partition(

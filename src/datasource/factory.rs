@@ -22,11 +22,13 @@ use crate::registry;
 #[derive(Debug)]
 pub(super) struct RecordTableFactory {
     connector: Arc<dyn Connector>,
+    /// The name that the connector is called by.
+    name: &'static str,
 }
 
 impl RecordTableFactory {
-    pub(super) fn new(connector: Arc<dyn Connector>) -> Self {
-        Self { connector }
+    pub(super) fn new(connector: Arc<dyn Connector>, name: &'static str) -> Self {
+        Self { connector, name }
     }
 }
 
@@ -44,6 +46,7 @@ impl TableProviderFactory for RecordTableFactory {
         let definition = TableDefinition {
             locations: command.locations.clone(),
             connector: Some(Arc::clone(&self.connector)),
+            extension: Some(self.name),
             options: statement_options(self.connector.as_ref(), &command.options)?,
             partition_columns: match command.table_partition_cols.as_slice() {
                 [] if declared => Some(vec![]),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::Session;
-use datafusion::common::{GetExt, Statistics, not_impl_err};
+use datafusion::common::{GetExt, Statistics, not_impl_err, plan_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::write::get_writer_schema;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
@@ -21,7 +21,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table};
 
-use super::settings::{NAMESPACE, table_options};
+use super::settings::{NAMESPACE, table_options, write_options};
 use super::sink::RecordSink;
 use super::{RecordSource, external};
 
@@ -32,7 +32,10 @@ use super::{RecordSource, external};
 #[derive(Debug, Clone)]
 pub struct RecordFormat {
     connector: Arc<dyn Connector>,
+    /// Of reading.
     options: Options,
+    /// Of writing.
+    write_options: Options,
     table: Option<Arc<dyn Table>>,
     /// Of files that are written.
     extension: &'static str,
@@ -42,7 +45,13 @@ impl RecordFormat {
     /// A format whose files are opened one by one.
     pub fn new(connector: Arc<dyn Connector>, options: Options) -> Self {
         let extension = connector.name();
-        Self { connector, options, table: None, extension }
+        Self { connector, options, write_options: Options::new(), table: None, extension }
+    }
+
+    /// Writes files with those of these options that are of writing.
+    #[must_use]
+    pub fn with_write_options(self, write_options: Options) -> Self {
+        Self { write_options, ..self }
     }
 
     /// Writes files of this extension, one of the connector's.
@@ -66,11 +75,28 @@ impl RecordFormat {
     pub(super) async fn table_of(&self, file: &RecordFile) -> recordfusion_core::Result<Arc<dyn Table>> {
         match &self.table {
             Some(table) => Ok(Arc::clone(table)),
-            None => {
-                let options = options_of(self.connector.options(), &self.options);
-                self.connector.open(std::slice::from_ref(file), &options).await
-            }
+            None => self.connector.open(std::slice::from_ref(file), &self.options).await,
         }
+    }
+
+    /// Plans the writing of files.
+    ///
+    /// # Errors
+    /// All that can be wrong without looking at rows.
+    pub(super) fn sink(&self, session: &dyn Session, config: FileSinkConfig) -> Result<RecordSink> {
+        if config.insert_op != InsertOp::Append {
+            return not_impl_err!(
+                "{} files can be added to a table, but not replaced",
+                self.connector.name()
+            );
+        }
+        let schema = get_writer_schema(&config);
+        let options = write_options(session, self.connector.as_ref(), &self.write_options);
+        let writer = match &self.table {
+            Some(table) => table.writer(&schema, self.extension, &options),
+            None => self.connector.writer(&schema, self.extension, &options),
+        };
+        Ok(RecordSink::new(config, writer.map_err(external)?, self.connector.name()))
     }
 }
 
@@ -103,8 +129,7 @@ impl FileFormat for RecordFormat {
                 name: object.location.to_string(),
             })
             .collect();
-        let options = options_of(self.connector.options(), &self.options);
-        let table = self.connector.open(&files, &options).await.map_err(external)?;
+        let table = self.connector.open(&files, &self.options).await.map_err(external)?;
         Ok(Arc::clone(table.schema()))
     }
 
@@ -131,24 +156,11 @@ impl FileFormat for RecordFormat {
     async fn create_writer_physical_plan(
         &self,
         input: Arc<dyn ExecutionPlan>,
-        _state: &dyn Session,
+        state: &dyn Session,
         config: FileSinkConfig,
         order: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if config.insert_op != InsertOp::Append {
-            return not_impl_err!(
-                "{} files can be added to a table, but not replaced",
-                self.connector.name()
-            );
-        }
-        let schema = get_writer_schema(&config);
-        let options = options_of(self.connector.write_options(), &self.options);
-        let writer = match &self.table {
-            Some(table) => table.writer(&schema, self.extension, &options),
-            None => self.connector.writer(&schema, self.extension, &options),
-        };
-        let sink = RecordSink::new(config, writer.map_err(external)?, self.connector.name());
-        Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), order)))
+        Ok(Arc::new(DataSinkExec::new(input, Arc::new(self.sink(state, config)?), order)))
     }
 
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
@@ -182,9 +194,9 @@ impl FileFormatFactory for RecordFormatFactory {
         session: &dyn Session,
         options: &HashMap<String, String>,
     ) -> Result<Arc<dyn FileFormat>> {
-        let options = statement_options(self.connector.as_ref(), options)?;
-        let options = table_options(session, self.connector.as_ref(), &options);
-        let format = RecordFormat::new(Arc::clone(&self.connector), options);
+        let given = statement_options(self.connector.as_ref(), options)?;
+        let options = table_options(session, self.connector.as_ref(), &given);
+        let format = RecordFormat::new(Arc::clone(&self.connector), options).with_write_options(given);
         Ok(Arc::new(format.with_extension(self.extension)))
     }
 
@@ -214,6 +226,11 @@ pub(super) fn statement_options(
         Some((name.to_string(), value.clone()))
     });
     let options: Options = ours.collect();
+    if options.get("single_file_output").is_some() {
+        return plan_err!(
+            "the path says whether one file is written or several: one that ends in / is a folder of files"
+        );
+    }
     let known = [connector.options(), connector.write_options()].concat();
     options.reject_unknown(&known).map_err(external)?;
     Ok(options)

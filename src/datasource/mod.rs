@@ -34,7 +34,7 @@ use recordfusion_core::Options;
 pub use files::{list_files, recognise_files};
 pub use format::{RecordFormat, RecordFormatFactory};
 pub use settings::execute_logical_plan;
-pub(crate) use settings::setting;
+pub(crate) use settings::{setting, write_options};
 pub use source::RecordSource;
 pub use table::{RecordTable, TableDefinition};
 
@@ -67,7 +67,7 @@ pub fn register_with_options(ctx: &SessionContext, options: Options) -> Result<(
     for connector in registry::connectors() {
         for name in registry::names(connector.as_ref()) {
             let format = RecordFormatFactory::new(Arc::clone(connector), name);
-            let tables = RecordTableFactory::new(Arc::clone(connector));
+            let tables = RecordTableFactory::new(Arc::clone(connector), name);
             let mut state = state.write();
             state.register_file_format(Arc::new(format), true)?;
             state.table_factories_mut().insert(name.to_uppercase(), Arc::new(tables));

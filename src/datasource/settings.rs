@@ -1,4 +1,4 @@
-//! Table options as settings of a session: `SET recordfusion.message_type = 'web.Request'`.
+//! Options of reading and writing as settings of a session: `SET recordfusion.message_type = 'web.Request'`.
 
 use std::any::Any;
 
@@ -10,6 +10,7 @@ use datafusion::prelude::{DataFrame, SessionContext};
 use recordfusion_core::{Connector, OptionInfo, Options};
 
 use super::external;
+use super::format::options_of;
 use crate::registry;
 
 /// What the settings' names begin with, before a dot.
@@ -58,8 +59,6 @@ impl ExtensionOptions for TableSettings {
 
     /// An empty value takes the setting away.
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let known = Options::new().with(name, value).reject_unknown(&registry::options());
-        known.map_err(external)?;
         let others = self.current.iter().filter(|(other, _)| *other != name);
         let changed = others.chain(Some((name, value)).filter(|(_, value)| !value.is_empty())).collect();
         registry::check_options(&changed).map_err(external)?;
@@ -73,28 +72,45 @@ impl ExtensionOptions for TableSettings {
             value: self.current.get(option.name).map(str::to_string),
             description: option.description,
         };
-        registry::options().into_iter().map(entry).collect()
+        registry::all_options().into_iter().map(entry).collect()
     }
 }
 
 /// The options of a table: `given`, and the session's settings that the connector knows and that neither
 /// are given nor contradict what is.
 pub(super) fn table_options(session: &dyn Session, connector: &dyn Connector, given: &Options) -> Options {
+    let given = options_of(connector.options(), given);
+    let settings = settings(session).map(|settings| registry::read_options_of(connector, &settings.current));
+    merged(&given, &settings.unwrap_or_default(), |options| connector.check_options(options).is_ok())
+}
+
+/// The options of writing, likewise. Settings that are also of reading, such as `message_type`, say how files
+/// are read, not how they are written.
+pub(crate) fn write_options(session: &dyn Session, connector: &dyn Connector, given: &Options) -> Options {
+    let given = options_of(connector.write_options(), given);
+    let settings = settings(session).map(|settings| registry::write_options_of(connector, &settings.current));
+    merged(&given, &settings.unwrap_or_default(), |options| connector.check_write_options(options).is_ok())
+}
+
+/// `given` with those `settings` that neither are given nor contradict what is.
+fn merged(given: &Options, settings: &Options, are_accepted: impl Fn(&Options) -> bool) -> Options {
     let mut options = given.clone();
-    let Some(settings) = session.config_options().extensions.get::<TableSettings>() else { return options };
-    for (name, value) in registry::known_options(connector, &settings.current) {
+    for (name, value) in settings.iter().filter(|(name, _)| given.get(name).is_none()) {
         let with_setting = options.clone().with(name, value);
-        if given.get(name).is_none() && connector.check_options(&with_setting).is_ok() {
+        if are_accepted(&with_setting) {
             options = with_setting;
         }
     }
     options
 }
 
+fn settings(session: &dyn Session) -> Option<&TableSettings> {
+    session.config_options().extensions.get::<TableSettings>()
+}
+
 /// The session's setting of a table option.
 pub(crate) fn setting(session: &dyn Session, name: &str) -> Option<String> {
-    let settings = session.config_options().extensions.get::<TableSettings>()?;
-    settings.current.get(name).map(str::to_string)
+    settings(session)?.current.get(name).map(str::to_string)
 }
 
 /// Like `SessionContext::execute_logical_plan`, and executes `RESET recordfusion.<option>`: DataFusion has

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -19,7 +19,7 @@ use object_store::ObjectStore;
 use recordfusion_core::Writer;
 
 use super::files::describe_location;
-use crate::write::{UnfinishedFile, Upload, Written, write_file};
+use crate::write::{Upload, Written, append_file, publish, write_file};
 
 /// Writes the files of one statement. None of them is seen before all are complete.
 #[derive(Debug)]
@@ -28,17 +28,30 @@ pub(super) struct RecordSink {
     writer: Arc<dyn Writer>,
     /// The format's name.
     format: &'static str,
+    /// Whether a file that is there already gets the rows behind its own.
+    append: bool,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl RecordSink {
     pub(super) fn new(config: FileSinkConfig, writer: Arc<dyn Writer>, format: &'static str) -> Self {
-        Self { config, writer, format, metrics: ExecutionPlanMetricsSet::new() }
+        Self { config, writer, format, append: false, metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    fn count(&self, written: &Written) {
-        for (name, value) in [("rows_written", &written.rows), ("bytes_written", &written.bytes)] {
-            let value = usize::try_from(value.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+    /// Writes rows behind those of a file that is there already.
+    pub(super) fn appending(self) -> Self {
+        Self { append: true, ..self }
+    }
+
+    fn count(&self, written: &Written, files: usize) {
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let all = [
+            ("rows_written", value(&written.rows)),
+            ("bytes_written", value(&written.bytes)),
+            ("files_written", files as u64),
+        ];
+        for (name, value) in all.into_iter().chain(written.losses()) {
+            let value = usize::try_from(value).unwrap_or(usize::MAX);
             MetricBuilder::new(&self.metrics).global_counter(name).add(value);
         }
     }
@@ -46,7 +59,8 @@ impl RecordSink {
 
 impl DisplayAs for RecordSink {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RecordSink: format={}", self.format)
+        let append = if self.append { ", append" } else { "" };
+        write!(f, "RecordSink: format={}{append}", self.format)
     }
 }
 
@@ -85,9 +99,14 @@ impl FileSink for RecordSink {
             let name = describe_location(&self.config.object_store_url, &path);
             let upload = Upload::new(Arc::clone(&store), path, name);
             let (writer, written) = (Arc::clone(&self.writer), Arc::clone(&written));
+            let append = self.append;
             writing.spawn(async move {
                 let batches = stream::poll_fn(|context| batches.poll_recv(context)).map(Ok);
-                write_file(writer.as_ref(), batches, upload, workers, &written).await
+                if append {
+                    append_file(writer.as_ref(), batches, upload, workers, &written).await
+                } else {
+                    write_file(writer.as_ref(), batches, upload, workers, &written).await
+                }
             });
         }
         let (mut complete, mut failed) = (Vec::new(), None);
@@ -100,22 +119,9 @@ impl FileSink for RecordSink {
         // A query that failed ends the files too early: its error comes first.
         let demuxed = demux.join_unwind().await;
         let outcome = demuxed.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error))).flatten();
-        finish(complete, outcome.err().or(failed)).await?;
-        self.count(&written);
+        let files = complete.len();
+        publish(complete, outcome.err().or(failed)).await?;
+        self.count(&written, files);
         Ok(written.rows.load(Ordering::Relaxed))
     }
-}
-
-/// Makes all files visible, or none if something failed.
-async fn finish(files: Vec<UnfinishedFile>, failed: Option<DataFusionError>) -> Result<()> {
-    let Some(error) = failed else {
-        for file in files {
-            file.finish().await?;
-        }
-        return Ok(());
-    };
-    for file in files {
-        file.abort().await;
-    }
-    Err(error)
 }

@@ -14,6 +14,7 @@ use datafusion::datasource::listing::{ListingTableUrl, PartitionedFile};
 use datafusion::datasource::physical_plan::{
     FileGroup, FileOutputMode, FileScanConfigBuilder, FileSinkConfig,
 };
+use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
 use datafusion::logical_expr::dml::InsertOp;
@@ -24,9 +25,9 @@ use futures::TryStreamExt;
 use recordfusion_core::{Connector, Options, RecordFile, Table, Writer};
 
 use super::files::{forget_listing, is_hidden, list_files, partition_columns, recognise_files};
-use super::format::options_of;
 use super::settings::table_options;
 use super::{RecordFormat, external};
+use crate::registry;
 
 /// What a table of record files is made of; everything but the locations may be left to the files.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +36,9 @@ pub struct TableDefinition {
     pub locations: Vec<String>,
     /// The format; recognised by the files' first bytes if it is `None`.
     pub connector: Option<Arc<dyn Connector>>,
+    /// File name extension of files that are added, one of the connector's; that of the first file if it is
+    /// `None`.
+    pub extension: Option<&'static str>,
     /// The connector's options; they override the settings of the session.
     pub options: Options,
     /// Hive partition columns; read from the paths if it is `None`.
@@ -83,7 +87,7 @@ impl RecordTable {
         match Self::try_open(session, &definition).await? {
             Some(table) => Ok(table),
             None => {
-                let known: Vec<_> = crate::registry::connectors().iter().map(|c| c.name()).collect();
+                let known: Vec<_> = registry::connectors().iter().map(|c| c.name()).collect();
                 plan_err!(
                     "{} is of no known record format ({})",
                     definition.locations.join(", "),
@@ -128,16 +132,18 @@ impl RecordTable {
             };
         };
         let options = table_options(session, connector.as_ref(), &definition.options);
-        let reading = options_of(connector.options(), &options);
         let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
-        if with_data.is_empty() && definition.columns.is_none() && reading == Options::new() {
+        if with_data.is_empty() && definition.columns.is_none() && options == Options::new() {
             return nothing_found(definition, &files);
         }
         let table = match (with_data.is_empty(), &definition.columns) {
-            (true, Some(_)) if reading == Options::new() => None,
-            _ => Some(connector.open(&with_data, &reading).await.map_err(external)?),
+            (true, Some(_)) if options == Options::new() => None,
+            _ => Some(connector.open(&with_data, &options).await.map_err(external)?),
         };
-        let format = RecordFormat::new(connector, options);
+        let extension = definition.extension.or_else(|| known_extension(connector.as_ref(), &files));
+        let format =
+            RecordFormat::new(connector, options).with_write_options(definition.options.clone());
+        let format = extension.into_iter().fold(format, RecordFormat::with_extension);
         Self::assemble(definition, format, paths, table, partitions.unwrap_or_default()).map(Some)
     }
 
@@ -277,7 +283,7 @@ impl TableProvider for RecordTable {
         self.format.create_physical_plan(session, config).await
     }
 
-    /// Adds files to the table, which has to be one folder.
+    /// Adds files to the table if it is one folder, and rows to its file if it is one file.
     async fn insert_into(
         &self,
         session: &dyn Session,
@@ -285,27 +291,34 @@ impl TableProvider for RecordTable {
         insert_op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         self.schema().logically_equivalent_names_and_types(&input.schema())?;
-        let [folder] = self.paths.as_slice() else {
+        let [path] = self.paths.as_slice() else {
             return plan_err!(
-                "rows can be inserted into a table that is one folder, not into one of several"
+                "rows can be inserted into a table that is one folder or one file, not into one of several"
             );
         };
-        if !folder.is_collection() {
-            return plan_err!("rows can be inserted into a folder, but {} is a file", folder.as_str());
+        if path.get_glob().is_some() {
+            return plan_err!("rows can be inserted into one folder or one file, not into those of a pattern");
         }
+        let mode = match path.is_collection() {
+            true => FileOutputMode::Directory,
+            false if self.partition_columns.is_empty() => FileOutputMode::SingleFile,
+            false => return plan_err!("{path} is a file of one partition: insert into its folder"),
+        };
         let config = FileSinkConfig {
-            original_url: folder.to_string(),
-            object_store_url: folder.object_store(),
+            original_url: path.to_string(),
+            object_store_url: path.object_store(),
             file_group: FileGroup::default(),
-            table_paths: vec![folder.clone()],
+            table_paths: vec![path.clone()],
             output_schema: self.schema(),
             table_partition_cols: self.partition_columns.clone(),
             insert_op,
             keep_partition_by_columns: false,
             file_extension: self.format.get_ext(),
-            file_output_mode: FileOutputMode::Directory,
+            file_output_mode: mode,
         };
-        self.format.create_writer_physical_plan(input, session, config, None).await
+        let sink = self.format.sink(session, config)?;
+        let sink = if path.is_collection() { sink } else { sink.appending() };
+        Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), None)))
     }
 }
 
@@ -329,6 +342,12 @@ fn nothing_found<T>(definition: &TableDefinition, files: &[RecordFile]) -> Resul
             "all {n} files at {locations} are empty (0 bytes), so none says what the columns are"
         ),
     })
+}
+
+/// The extension of the first file, if it is one of the connector's.
+fn known_extension(connector: &dyn Connector, files: &[RecordFile]) -> Option<&'static str> {
+    let found = files.first()?.location.extension()?.to_lowercase();
+    registry::names(connector).find(|known| *known == found)
 }
 
 /// The declared columns without the partition columns.

@@ -1,15 +1,18 @@
 //! The rows of one file: cut into chunks, encoded several at a time, appended in order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::common::exec_err;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::{DataFusionError, Result};
 use futures::{Stream, TryStreamExt};
+use object_store::{ObjectMeta, ObjectStoreExt};
 use recordfusion_core::{Assembler, ChunkJob, EncodedChunk, Writer};
 
-use super::Upload;
+use super::{UnfinishedFile, Upload};
 use crate::datasource::external;
 
 /// How much was written so far; it may be read meanwhile.
@@ -19,32 +22,26 @@ pub(crate) struct Written {
     pub rows: AtomicU64,
     /// Bytes.
     pub bytes: AtomicU64,
+    /// Values that the format could not say as they are, by what became of them.
+    losses: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-/// A file with all its rows that nobody sees yet.
-#[must_use]
-pub(crate) struct UnfinishedFile {
-    upload: Upload,
-    /// What stands behind the last chunk.
-    last: Vec<u8>,
-}
-
-impl UnfinishedFile {
-    /// Makes the file visible.
-    ///
-    /// # Errors
-    /// The store failed; then no file is seen.
-    pub(crate) async fn finish(self) -> Result<()> {
-        self.upload.finish(self.last).await
+impl Written {
+    /// How many values the format could not say as they are, by the name of what became of them.
+    pub(crate) fn losses(&self) -> Vec<(&'static str, u64)> {
+        let losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        losses.iter().map(|(&name, &count)| (name, count)).collect()
     }
 
-    /// Gives the file up.
-    pub(crate) async fn abort(self) {
-        self.upload.abort().await;
+    fn add_losses(&self, losses: Vec<(&'static str, u64)>) {
+        let mut all = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, count) in losses {
+            *all.entry(name).or_default() += count;
+        }
     }
 }
 
-/// Writes `batches` as a file, with up to `workers` chunks being encoded at a time.
+/// Writes `batches` as a new file, with up to `workers` chunks being encoded at a time.
 ///
 /// # Errors
 /// Whatever the batches, the format or the store fail with; then the upload is given up.
@@ -55,11 +52,67 @@ pub(crate) async fn write_file(
     workers: usize,
     written: &Written,
 ) -> Result<UnfinishedFile> {
-    match write_chunks(writer, batches, &mut upload, workers, written).await {
-        Ok(last) => {
-            written.bytes.fetch_add(last.len() as u64, Ordering::Relaxed);
-            Ok(UnfinishedFile { upload, last })
+    let outcome = match writer.assembler().map_err(external) {
+        Ok(assembler) => write_chunks(writer, assembler, batches, &mut upload, workers, written).await,
+        Err(error) => Err(error),
+    };
+    unfinished(upload, None, outcome).await
+}
+
+/// Writes a file that has `batches` behind what the file at the upload's place holds now; otherwise as
+/// [`write_file`]. A file that is empty or not there becomes a new one.
+///
+/// # Errors
+/// Those of [`write_file`]; a file that nothing can be added to.
+pub(crate) async fn append_file(
+    writer: &dyn Writer,
+    batches: impl Stream<Item = Result<RecordBatch>> + Unpin,
+    mut upload: Upload,
+    workers: usize,
+    written: &Written,
+) -> Result<UnfinishedFile> {
+    let (store, location) = upload.location();
+    let existing = match store.head(location).await {
+        Ok(file) if file.size > 0 => file,
+        Ok(_) | Err(object_store::Error::NotFound { .. }) => {
+            return write_file(writer, batches, upload, workers, written).await;
         }
+        Err(error) => return Err(upload.describe(&error)),
+    };
+    let outcome = match copy(writer, &existing, &mut upload).await {
+        Ok(assembler) => write_chunks(writer, assembler, batches, &mut upload, workers, written).await,
+        Err(error) => Err(error),
+    };
+    unfinished(upload, Some(existing), outcome).await
+}
+
+/// Copies what is there, and gives what puts chunks behind it.
+async fn copy(writer: &dyn Writer, file: &ObjectMeta, upload: &mut Upload) -> Result<Box<dyn Assembler>> {
+    let store = Arc::clone(upload.location().0);
+    let fail = |upload: &Upload, error: object_store::Error| upload.describe(&error);
+    let tail = store.get_range(&file.location, writer.tail(file.size)).await;
+    let tail = tail.map_err(|error| fail(upload, error))?;
+    let assembler = writer.appender(file.size, &tail).map_err(|error| upload.describe(&error))?;
+    let found = store.get(&file.location).await.map_err(|error| fail(upload, error))?;
+    let (mut pieces, mut copied) = (found.into_stream(), 0);
+    while let Some(piece) = pieces.try_next().await.map_err(|error| fail(upload, error))? {
+        copied += piece.len() as u64;
+        upload.write(piece).await?;
+    }
+    if copied == file.size {
+        Ok(assembler)
+    } else {
+        exec_err!("{} changed while it was read: it had {} bytes, then {copied}", file.location, file.size)
+    }
+}
+
+async fn unfinished(
+    upload: Upload,
+    replaces: Option<ObjectMeta>,
+    outcome: Result<()>,
+) -> Result<UnfinishedFile> {
+    match outcome {
+        Ok(()) => Ok(UnfinishedFile::new(upload, replaces)),
         Err(error) => {
             upload.abort().await;
             Err(error)
@@ -67,22 +120,18 @@ pub(crate) async fn write_file(
     }
 }
 
-/// Writes all chunks, and gives what stands behind them.
+/// Writes everything behind what `upload` has already.
 async fn write_chunks(
     writer: &dyn Writer,
+    assembler: Box<dyn Assembler>,
     mut batches: impl Stream<Item = Result<RecordBatch>> + Unpin,
     upload: &mut Upload,
     workers: usize,
     written: &Written,
-) -> Result<Vec<u8>> {
+) -> Result<()> {
     let mut chunker = writer.chunker().map_err(external)?;
-    let mut file = Chunks {
-        assembler: writer.assembler().map_err(external)?,
-        upload,
-        running: VecDeque::new(),
-        workers: workers.max(1),
-        written,
-    };
+    let workers = writer.parallelism().map_or(workers, |most| workers.min(most)).max(1);
+    let mut file = Chunks { assembler, upload, running: VecDeque::new(), workers, written };
     let first = file.assembler.begin().map_err(external)?;
     file.put(first).await?;
     while let Some(batch) = batches.try_next().await? {
@@ -96,7 +145,9 @@ async fn write_chunks(
     while !file.running.is_empty() {
         file.append_next().await?;
     }
-    file.assembler.finish().map_err(external)
+    let last = file.assembler.finish().map_err(external)?;
+    written.add_losses(chunker.losses());
+    file.put(last).await
 }
 
 /// The chunks of a file, some of them being encoded.

@@ -3,23 +3,13 @@
 use std::path::Path;
 
 use datafusion::prelude::SessionContext;
-use recordfusion::Options;
 use recordfusion::convert::{Conversion, ParquetCompression, Summary};
 
 use crate::support::{context, event_file, rows, text, tool};
 
 fn conversion(input: &Path, output: &Path) -> Conversion {
-    Conversion {
-        inputs: vec![input.display().to_string()],
-        output: output.display().to_string(),
-        format: None,
-        select: None,
-        predicate: None,
-        write_options: Options::new(),
-        options: Options::new(),
-        compression: ParquetCompression::default(),
-        partitions: 2,
-    }
+    let conversion = Conversion::new([input.display().to_string()], output.display().to_string());
+    Conversion { partitions: 2, ..conversion }
 }
 
 async fn run(conversion: Conversion) -> datafusion::error::Result<Summary> {
@@ -88,6 +78,7 @@ async fn a_folder_gets_one_file_for_each_partition() {
     let output = folder.path().join("out/");
     let summary = run(Conversion {
         partitions: 3,
+        append: false,
         format: Some("parquet".parse().expect("known")),
         ..conversion(&input, &output)
     })

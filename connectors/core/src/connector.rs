@@ -64,6 +64,14 @@ pub trait Connector: Debug + Send + Sync {
         &[]
     }
 
+    /// Checks names and values of options of writing as far as they can be without columns.
+    ///
+    /// # Errors
+    /// Unknown or contradictory options; a value that its option cannot have.
+    fn check_write_options(&self, options: &Options) -> Result<()> {
+        options.reject_unknown(self.write_options())
+    }
+
     /// Plans the writing of rows of `schema` with options of writing, to files of one of the format's
     /// extensions.
     ///

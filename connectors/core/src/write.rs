@@ -1,10 +1,12 @@
 //! The contract of writing: rows become chunks, and chunks become a file.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use arrow::array::RecordBatch;
+use bytes::Bytes;
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// Writes files of a format, of rows of one schema. All checks that need no rows were made when it was built.
 pub trait Writer: Debug + Send + Sync {
@@ -19,6 +21,25 @@ pub trait Writer: Debug + Send + Sync {
     /// # Errors
     /// Those of the format.
     fn assembler(&self) -> Result<Box<dyn Assembler>>;
+
+    /// Which bytes of a file of `size` bytes [`Self::appender`] wants to see.
+    fn tail(&self, size: u64) -> Range<u64> {
+        size..size
+    }
+
+    /// Puts chunks behind those of a file of `size` bytes, of which `tail` are the [tail](Self::tail).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if nothing can be added to such a file; [`Error::Encode`] if its end is damaged.
+    fn appender(&self, size: u64, tail: &Bytes) -> Result<Box<dyn Assembler>> {
+        let _ = (size, tail);
+        Err(Error::Unsupported("nothing can be added to a file of this format".to_string()))
+    }
+
+    /// Most chunks to encode at a time, if the options say so.
+    fn parallelism(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Cuts the rows of one file into chunks.
@@ -35,6 +56,11 @@ pub trait Chunker: Send {
     /// # Errors
     /// Those of the format.
     fn finish(&mut self) -> Result<Vec<ChunkJob>>;
+
+    /// How many values the format could not say as they are, by the name of what became of them.
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 /// Encodes a chunk.

@@ -14,6 +14,7 @@ use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
 
 use crate::header::SIGNATURE;
 use crate::inspect::{inspect, verify};
+use crate::metadata::{RecordsMetadata, Remarks};
 use crate::position::BLOCK;
 use crate::read::{ReadError, SIGNATURE_LEN, read_metadata};
 use crate::{scan, sink};
@@ -54,8 +55,13 @@ impl Connector for RiegeliConnector {
         &sink::OPTIONS
     }
 
+    fn check_write_options(&self, options: &Options) -> Result<()> {
+        options.reject_unknown(&sink::OPTIONS)?;
+        sink::check_options(options)
+    }
+
     fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
-        sink::writer(schema, extension, options, None)
+        sink::writer(schema, extension, options, None, &Remarks::default())
     }
 
     fn check_options(&self, options: &Options) -> Result<()> {
@@ -69,10 +75,10 @@ impl Connector for RiegeliConnector {
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move {
             let options = parse_options(options)?;
-            let descriptors = read_descriptors(files).await?;
+            let (descriptors, remarks) = read_descriptors(files).await?;
             let sample = scan::sample(files, options.sample_records()).await?;
             let decoder = RecordDecoder::open(&descriptors, &options, &sample)?;
-            Ok(Arc::new(RiegeliTable { decoder }) as Arc<dyn Table>)
+            Ok(Arc::new(RiegeliTable { decoder, remarks }) as Arc<dyn Table>)
         }
         .boxed()
     }
@@ -95,35 +101,37 @@ fn parse_options(options: &Options) -> Result<ProtobufOptions> {
     ProtobufOptions::from_options(options)
 }
 
-/// What each file says of its message type. Neighbours with equal descriptors share them.
-async fn read_descriptors(files: &[RecordFile]) -> Result<Vec<FileDescriptors>> {
-    let mut found = stream::iter(files).map(descriptors_of).buffered(OPEN_FILES);
+/// What each file says of its message type, and all of them of themselves. Neighbours with equal descriptors
+/// share them.
+async fn read_descriptors(files: &[RecordFile]) -> Result<(Vec<FileDescriptors>, Remarks)> {
+    let mut found = stream::iter(files).map(metadata_of).buffered(OPEN_FILES);
     let mut all: Vec<FileDescriptors> = Vec::with_capacity(files.len());
-    while let Some(mut file) = found.try_next().await? {
-        if let Some(last) = all.last().filter(|last| last.descriptors == file.descriptors) {
-            file.descriptors.clone_from(&last.descriptors);
-        }
-        all.push(file);
+    let mut remarks = Remarks::default();
+    while let Some((file, metadata)) = found.try_next().await? {
+        remarks.add(&metadata);
+        let last = all.last().filter(|last| last.descriptors == metadata.file_descriptors);
+        let descriptors = last.map_or(metadata.file_descriptors, |last| last.descriptors.clone());
+        all.push(FileDescriptors {
+            file: file.name.clone(),
+            message_type: metadata.record_type_name.filter(|name| !name.is_empty()),
+            descriptors,
+            arrow_schema: metadata.arrow_schema,
+        });
     }
-    Ok(all)
+    Ok((all, remarks))
 }
 
 /// Metadata that are intact but cannot be decoded count as absent: the records can be read without them.
-async fn descriptors_of(file: &RecordFile) -> Result<FileDescriptors> {
+async fn metadata_of(file: &RecordFile) -> Result<(&RecordFile, RecordsMetadata)> {
     let metadata = read_metadata(file.clone(), Arc::default()).await.map_err(ReadError::of(file))?;
-    let metadata = metadata.unwrap_or_default();
-    Ok(FileDescriptors {
-        file: file.name.clone(),
-        message_type: metadata.record_type_name.filter(|name| !name.is_empty()),
-        descriptors: metadata.file_descriptors,
-        arrow_schema: metadata.arrow_schema,
-    })
+    Ok((file, metadata.unwrap_or_default()))
 }
 
 /// The records of files with the same message type, as columns.
 #[derive(Debug)]
 struct RiegeliTable {
     decoder: RecordDecoder,
+    remarks: Remarks,
 }
 
 impl Table for RiegeliTable {
@@ -136,7 +144,7 @@ impl Table for RiegeliTable {
     }
 
     fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
-        sink::writer(schema, extension, options, self.decoder.record_type())
+        sink::writer(schema, extension, options, self.decoder.record_type(), &self.remarks)
     }
 
     fn scan(&self, request: ScanRequest) -> BatchStream {

@@ -20,13 +20,15 @@ pub struct RecordsMetadata {
     pub num_records: Option<i64>,
     /// The Arrow schema of the rows that the records were made of, as an Arrow IPC message: a field of our own.
     pub arrow_schema: Option<Bytes>,
+    /// All other fields, serialized: such as extensions, whose numbers begin at 1000.
+    pub extensions: Bytes,
 }
 
 /// The number of the field [`RecordsMetadata::arrow_schema`]; the format leaves those from 1000 on to its users.
 pub(crate) const ARROW_SCHEMA: u32 = 8245;
 
 impl RecordsMetadata {
-    /// Parses the serialized message; fields of another number are passed over.
+    /// Parses the serialized message; other fields are kept as they are.
     ///
     /// # Errors
     /// [`ChunkFault::Message`] if `message` is malformed or has invalid UTF-8.
@@ -37,7 +39,10 @@ impl RecordsMetadata {
     fn from_fields(message: &Bytes) -> Result<Self, Malformed> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map(Some).map_err(|_| Malformed);
         let mut metadata = Self::default();
-        for field in Fields::new(message) {
+        let (mut fields, mut extensions) = (Fields::new(message), Vec::new());
+        loop {
+            let before = fields.rest();
+            let Some(field) = fields.next() else { break };
             match field? {
                 (1, Value::Bytes(bytes)) => metadata.file_comment = text(bytes)?,
                 (2, Value::Bytes(bytes)) => metadata.record_type_name = text(bytes)?,
@@ -45,10 +50,40 @@ impl RecordsMetadata {
                 (4, Value::Bytes(bytes)) => metadata.record_writer_options = text(bytes)?,
                 (5, Value::Varint(value)) => metadata.num_records = Some(value as i64),
                 (ARROW_SCHEMA, Value::Bytes(bytes)) => metadata.arrow_schema = Some(message.slice_ref(bytes)),
-                _ => {}
+                _ => extensions.extend_from_slice(&before[..before.len() - fields.rest().len()]),
             }
         }
+        metadata.extensions = extensions.into();
         Ok(metadata)
+    }
+}
+
+/// What files say of themselves besides the type of their records: files made of them say it too.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Remarks {
+    comments: Vec<String>,
+    extensions: Vec<Bytes>,
+}
+
+impl Remarks {
+    /// Adds what another file says, if it is new.
+    pub(crate) fn add(&mut self, metadata: &RecordsMetadata) {
+        let comment = metadata.file_comment.iter().filter(|comment| !comment.is_empty());
+        let new: Vec<_> = comment.filter(|comment| !self.comments.contains(comment)).cloned().collect();
+        self.comments.extend(new);
+        if !metadata.extensions.is_empty() && !self.extensions.contains(&metadata.extensions) {
+            self.extensions.push(metadata.extensions.clone());
+        }
+    }
+
+    /// The comments, a line each.
+    pub(crate) fn comment(&self) -> Option<String> {
+        (!self.comments.is_empty()).then(|| self.comments.join("\n"))
+    }
+
+    /// The extensions of all files.
+    pub(crate) fn extensions(&self) -> Bytes {
+        self.extensions.concat().into()
     }
 }
 
@@ -57,9 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_fields_are_kept_and_others_passed_over() {
+    fn fields_are_taken_apart_and_unknown_ones_kept() {
         let message =
-            b"\x0a\x01c\x12\x03a.B\x1a\x02xy\x1a\x00\x22\x06brotli\x28\x96\x01\xc2\x3e\x01z\x0a\x01d";
+            b"\x0a\x01c\x12\x03a.B\x1a\x02xy\x1a\x00\x22\x06brotli\x28\x96\x01\xc2\x3e\x01z\x0a\x01d\xc8\x3e\x07";
         let metadata = RecordsMetadata::parse(&Bytes::from_static(message)).expect("valid");
         let expected = RecordsMetadata {
             file_comment: Some("d".into()),
@@ -68,6 +103,7 @@ mod tests {
             record_writer_options: Some("brotli".into()),
             num_records: Some(150),
             arrow_schema: None,
+            extensions: Bytes::from_static(b"\xc2\x3e\x01z\xc8\x3e\x07"),
         };
         assert_eq!(metadata, expected);
         assert_eq!(RecordsMetadata::parse(&Bytes::new()), Ok(RecordsMetadata::default()));

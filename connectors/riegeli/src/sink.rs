@@ -1,9 +1,11 @@
 //! Rows to Riegeli and ArrayRecord files: the writer that the engine drives.
 
+use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use bytes::Bytes;
 use recordfusion_core::{
     Assembler, ChunkJob, Chunker, EncodedChunk, Error, OptionInfo, Options, Result, Writer,
 };
@@ -13,10 +15,11 @@ use recordfusion_protobuf::{
 };
 
 use crate::header::ChunkHeader;
-use crate::metadata::RecordsMetadata;
+use crate::metadata::{RecordsMetadata, Remarks};
+use crate::read::index::ends_with_index;
 use crate::write::{
     self, ArrayRecordOptions, ArrayRecordWriter, ChunkEncoder, ChunkRecords, FileWriter, WriteError,
-    WriterOptions, descriptor_files,
+    WriterOptions, append, descriptor_files,
 };
 
 /// The extensions of ArrayRecord files.
@@ -49,6 +52,9 @@ const CONTAINER: &[OptionInfo] = &[
         "SIZE",
         "Begin and end files at multiples of this, such as 64K, to be joined later",
     ),
+    OptionInfo::new("initial_padding", "SIZE", "Begin what is added to a file at a multiple of this"),
+    OptionInfo::new("final_padding", "SIZE", "End files at multiples of this"),
+    OptionInfo::new("parallelism", "NUMBER", "Chunks to encode at a time, instead of one for each partition"),
     OptionInfo::new("group_size", "NUMBER", "Records of a chunk of an ArrayRecord file"),
     OptionInfo::new("file_comment", "TEXT", "A comment for the file's metadata"),
     OptionInfo::new("message_type", "NAME", "Message type to write, of descriptor_set or proto"),
@@ -93,14 +99,35 @@ pub(crate) fn writer(
     extension: &str,
     options: &Options,
     table_type: Option<&RecordType>,
+    remarks: &Remarks,
 ) -> Result<Arc<dyn Writer>> {
     let records = WriteOptions::from_options(options)?;
     let target = record_descriptors(&[], &ProtobufOptions::from_options(options)?)?;
     let target = target.or_else(|| table_type.cloned());
     let container = container(extension, options)?;
     let encoder = record_encoder(schema, target.as_ref(), &records)?;
-    let metadata = metadata(schema, &encoder, target.as_ref(), &container, &records, options)?;
+    let metadata = match &container {
+        Container::Riegeli(writer_options) => RecordsMetadata {
+            file_comment: options.get("file_comment").map(str::to_string).or_else(|| remarks.comment()),
+            record_writer_options: Some(writer_options.to_string()),
+            extensions: remarks.extensions(),
+            ..metadata(schema, &encoder, target.as_ref(), &records)?
+        }
+        .encode()
+        .to_vec(),
+        Container::ArrayRecord(_) => Vec::new(),
+    };
     Ok(Arc::new(RiegeliWriter { schema: Arc::clone(schema), target, records, container, metadata }))
+}
+
+/// Checks the values of options that are meant for files of either kind.
+///
+/// # Errors
+/// Values that neither accepts; the error is that of Riegeli files.
+pub(crate) fn check_options(options: &Options) -> Result<()> {
+    WriteOptions::from_options(options)?;
+    let [riegeli, array_record] = ["riegeli", "array_record"].map(|kind| container(kind, options));
+    if array_record.is_ok() { Ok(()) } else { riegeli.map(drop) }
 }
 
 fn container(extension: &str, options: &Options) -> Result<Container> {
@@ -114,8 +141,17 @@ fn container(extension: &str, options: &Options) -> Result<Container> {
 
 /// The single options behind those in text form, in text form.
 fn container_text(options: &Options) -> String {
-    const NAMED: [&str; 6] =
-        ["transpose", "window_log", "chunk_size", "bucket_fraction", "padding", "group_size"];
+    const NAMED: [&str; 9] = [
+        "transpose",
+        "window_log",
+        "chunk_size",
+        "bucket_fraction",
+        "padding",
+        "initial_padding",
+        "final_padding",
+        "parallelism",
+        "group_size",
+    ];
     let given = |name: &'static str| options.get(name).filter(|value| !value.is_empty());
     let named = |name: &'static str| given(name).map(|value| format!("{name}:{value}"));
     let text = given("writer_options").map(str::to_string);
@@ -133,16 +169,13 @@ fn record_encoder(
     RecordEncoder::new(Arc::clone(schema), target, options)
 }
 
-/// The serialized `RecordsMetadata` (section 6.1).
+/// What the metadata say of the records (section 6.1).
 fn metadata(
     schema: &SchemaRef,
     encoder: &RecordEncoder,
     target: Option<&RecordType>,
-    container: &Container,
     records: &WriteOptions,
-    options: &Options,
-) -> Result<Vec<u8>> {
-    let Container::Riegeli(writer_options) = container else { return Ok(Vec::new()) };
+) -> Result<RecordsMetadata> {
     let name = encoder.message().map(RecordType::full_name);
     let files = match (encoder.derived(), target) {
         (Some(derived), _) => derived.descriptors.clone(),
@@ -150,16 +183,13 @@ fn metadata(
         (None, None) => Vec::new(),
     };
     let files = descriptor_files(&files, name.unwrap_or_default());
-    let metadata = RecordsMetadata {
-        file_comment: options.get("file_comment").map(str::to_string),
+    Ok(RecordsMetadata {
         record_type_name: name.map(str::to_string),
         file_descriptors: files.map_err(|fault| encode_error(&fault))?,
-        record_writer_options: Some(writer_options.to_string()),
-        num_records: None,
         arrow_schema: (records.arrow_schema_hint == ArrowSchemaHint::Write)
             .then(|| schema_hint(schema).into()),
-    };
-    Ok(metadata.encode(&[]).to_vec())
+        ..RecordsMetadata::default()
+    })
 }
 
 fn encode_error(error: &dyn std::error::Error) -> Error {
@@ -178,15 +208,38 @@ impl Writer for RiegeliWriter {
 
     fn assembler(&self) -> Result<Box<dyn Assembler>> {
         Ok(match &self.container {
-            Container::Riegeli(options) => Box::new(RiegeliAssembler {
-                options: options.clone(),
-                metadata: self.metadata.clone(),
-                file: None,
-            }),
+            Container::Riegeli(options) => {
+                let begin = Begin::New { metadata: self.metadata.clone() };
+                Box::new(RiegeliAssembler { options: options.clone(), begin, file: None })
+            }
             Container::ArrayRecord(options) => {
                 Box::new(ArrayRecordAssembler { options: options.clone(), file: None })
             }
         })
+    }
+
+    fn tail(&self, size: u64) -> Range<u64> {
+        append::tail(size)
+    }
+
+    fn appender(&self, size: u64, tail: &Bytes) -> Result<Box<dyn Assembler>> {
+        let options = match &self.container {
+            Container::Riegeli(options) if !ends_with_index(size, tail) => options,
+            _ => {
+                let reason = "an ArrayRecord file ends with an index, so that nothing can be added to it";
+                return Err(Error::Unsupported(reason.to_string()));
+            }
+        };
+        append::check(size, tail).map_err(|fault| encode_error(&fault))?;
+        let begin = Begin::Behind { size };
+        Ok(Box::new(RiegeliAssembler { options: options.clone(), begin, file: None }))
+    }
+
+    fn parallelism(&self) -> Option<usize> {
+        match &self.container {
+            Container::Riegeli(options) => usize::try_from(options.parallelism).ok().filter(|&most| most > 0),
+            Container::ArrayRecord(_) => None,
+        }
     }
 }
 
@@ -225,6 +278,15 @@ impl Chunker for RecordChunker {
 
     fn finish(&mut self) -> Result<Vec<ChunkJob>> {
         if self.chunk.is_empty() { Ok(Vec::new()) } else { Ok(vec![self.job()]) }
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        let counts = self.encoder.counts();
+        vec![
+            ("null_lists_emptied", counts.null_lists),
+            ("null_items_dropped", counts.null_items),
+            ("null_values_defaulted", counts.null_values),
+        ]
     }
 }
 
@@ -278,17 +340,30 @@ fn not_begun() -> Error {
 /// Puts a Riegeli file together.
 struct RiegeliAssembler {
     options: WriterOptions,
-    metadata: Vec<u8>,
+    begin: Begin,
     file: Option<FileWriter>,
+}
+
+/// How a file begins.
+enum Begin {
+    /// With the signature and this metadata message.
+    New { metadata: Vec<u8> },
+    /// Behind the bytes that are there.
+    Behind { size: u64 },
 }
 
 impl RiegeliAssembler {
     fn begin_file(&mut self) -> std::result::Result<Vec<u8>, WriteError> {
         let mut out = Vec::new();
-        let mut file = FileWriter::create(&self.options, &mut out);
-        let metadata = ChunkEncoder::new(&self.options)?.encode_metadata(&self.metadata)?;
-        file.write(&metadata, &mut out)?;
-        self.file = Some(file);
+        self.file = Some(match &self.begin {
+            Begin::New { metadata } => {
+                let mut file = FileWriter::create(&self.options, &mut out);
+                let metadata = ChunkEncoder::new(&self.options)?.encode_metadata(metadata)?;
+                file.write(&metadata, &mut out)?;
+                file
+            }
+            Begin::Behind { size } => FileWriter::append(*size, &self.options, &mut out)?,
+        });
         Ok(out)
     }
 }

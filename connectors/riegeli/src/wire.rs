@@ -26,6 +26,11 @@ impl<'a> Fields<'a> {
         Self(Cursor(message))
     }
 
+    /// The bytes of the fields that are still to come.
+    pub fn rest(&self) -> &'a [u8] {
+        self.0.0
+    }
+
     fn field(&mut self) -> Option<(u32, Value<'a>)> {
         let tag = self.0.varint32()?;
         let value = match tag & 7 {

@@ -29,6 +29,11 @@ pub(crate) async fn data_part(file: &RecordFile, counters: &Arc<ScanCounters>) -
     Ok(part)
 }
 
+/// Whether a file of `size` bytes is an ArrayRecord file, by its last block `tail`.
+pub(crate) fn ends_with_index(size: u64, tail: &bytes::Bytes) -> bool {
+    postscript_offset(size).is_some_and(|offset| footer_of(tail, offset, size).is_some())
+}
+
 /// The offset of the footer, if the bytes at `offset` are a postscript.
 fn footer_of(bytes: &bytes::Bytes, offset: u64, file_size: u64) -> Option<u64> {
     let chunk = Chunk::parse(offset, bytes.get(..HEADERS)?, file_size).ok()?;

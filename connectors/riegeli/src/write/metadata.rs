@@ -11,9 +11,8 @@ use crate::wire::{Fields, Malformed, Value};
 use crate::write::varint::{put_bytes_field, put_varint_field};
 
 impl RecordsMetadata {
-    /// The serialized message. `extensions` are serialized fields that this type does not know, such as
-    /// numbers from 1000 on, and are put behind the others.
-    pub fn encode(&self, extensions: &[u8]) -> Bytes {
+    /// The serialized message.
+    pub fn encode(&self) -> Bytes {
         let mut message = Vec::new();
         let mut text = |number, text: &Option<String>| {
             if let Some(text) = text {
@@ -34,7 +33,7 @@ impl RecordsMetadata {
         if let Some(schema) = &self.arrow_schema {
             put_bytes_field(&mut message, ARROW_SCHEMA, schema);
         }
-        message.extend_from_slice(extensions);
+        message.extend_from_slice(&self.extensions);
         message.into()
     }
 }
@@ -135,13 +134,12 @@ mod tests {
             record_writer_options: Some("zstd:3".into()),
             num_records: Some(-1),
             arrow_schema: Some(Bytes::from_static(b"schema")),
+            extensions: Bytes::from_static(b"\xc2\x3e\x01z"),
         };
-        for extensions in [&b""[..], b"\xc2\x3e\x01z"] {
-            let message = metadata.encode(extensions);
-            assert!(message.ends_with(extensions));
-            assert_eq!(RecordsMetadata::parse(&message), Ok(metadata.clone()));
-        }
-        assert_eq!(RecordsMetadata::default().encode(b""), "");
+        let message = metadata.encode();
+        assert!(message.ends_with(&metadata.extensions));
+        assert_eq!(RecordsMetadata::parse(&message), Ok(metadata));
+        assert_eq!(RecordsMetadata::default().encode(), "");
     }
 
     /// A file that imports others and defines an outer message with a nested one.
