@@ -29,6 +29,7 @@ pub fn error_message(error: &(dyn Error + 'static)) -> String {
 }
 
 fn innermost_message(error: &(dyn Error + 'static)) -> String {
+    use datafusion::arrow::error::ArrowError;
     use datafusion::error::DataFusionError;
     if let Some(error) = error.downcast_ref::<DataFusionError>() {
         return match error {
@@ -49,7 +50,7 @@ fn innermost_message(error: &(dyn Error + 'static)) -> String {
             other => other.message().into_owned(),
         };
     }
-    if let Some(datafusion::arrow::error::ArrowError::ExternalError(inner)) = error.downcast_ref() {
+    if let Some(ArrowError::ExternalError(inner)) = error.downcast_ref() {
         return innermost_message(inner.as_ref());
     }
     error.to_string()

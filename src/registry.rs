@@ -98,7 +98,8 @@ pub(crate) fn read_options_of(connector: &dyn Connector, options: &Options) -> O
 /// Those of `options` that a connector knows for writing, but not for reading: what is meant for any file says
 /// with the others how files are read.
 pub(crate) fn write_options_of(connector: &dyn Connector, options: &Options) -> Options {
-    let only_writing = |name: &str| knows(connector.write_options(), name) && !knows(connector.options(), name);
+    let only_writing =
+        |name: &str| knows(connector.write_options(), name) && !knows(connector.options(), name);
     options.iter().filter(|(name, _)| only_writing(name)).collect()
 }
 

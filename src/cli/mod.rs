@@ -51,7 +51,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Convert(convert) => convert.session.partitions(),
         _ => session::all_cores(),
     };
-    let outcome = runtime(partitions).and_then(|runtime| runtime.block_on(interrupt::or_interrupted(dispatch(cli.command))));
+    let outcome = runtime(partitions)
+        .and_then(|runtime| runtime.block_on(interrupt::or_interrupted(dispatch(cli.command))));
     match outcome {
         Ok(code) => code,
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,

@@ -64,7 +64,8 @@ impl TableArgs {
     pub(super) fn options(&self) -> Result<Options, Usage> {
         // The settings' full names are as good.
         let short = |name: &str| name.strip_prefix("recordfusion.").unwrap_or(name).to_string();
-        let options: Options = self.options.iter().map(|(name, value)| (short(name), value.clone())).collect();
+        let options: Options =
+            self.options.iter().map(|(name, value)| (short(name), value.clone())).collect();
         let usage = |error: recordfusion_core::Error| Usage(error.to_string());
         if !self.writing {
             options.reject_unknown(&registry::options()).map_err(usage)?;

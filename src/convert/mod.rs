@@ -165,7 +165,8 @@ impl Conversion {
         let of_one_type = |table: &RecordTable| {
             behind.as_ref().is_none_or(|behind| behind.proto_text() == table.proto_text())
         };
-        let whole_records = matches!(format, OutputFormat::Records(_)) && self.select.is_none()
+        let whole_records = matches!(format, OutputFormat::Records(_))
+            && self.select.is_none()
             && table.is_some_and(of_one_type);
         ctx.register_table("input", Arc::clone(&input.provider))?;
         let select = match (whole_records, &self.select) {

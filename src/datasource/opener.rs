@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
 use datafusion::error::Result;
@@ -95,7 +95,7 @@ impl RecordOpener {
     /// table lacks was declared by the user: it reads as NULL.
     fn projection(&self, table: &Schema) -> Projection {
         let column = |(field, selection): (&Arc<_>, &Selection)| {
-            let field: &Arc<datafusion::arrow::datatypes::Field> = field;
+            let field: &Arc<Field> = field;
             let (index, _) = table.fields().find(field.name())?;
             Some(ColumnProjection { index, selection: selection.clone() })
         };

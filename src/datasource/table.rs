@@ -141,8 +141,7 @@ impl RecordTable {
             _ => Some(connector.open(&with_data, &options).await.map_err(external)?),
         };
         let extension = definition.extension.or_else(|| known_extension(connector.as_ref(), &files));
-        let format =
-            RecordFormat::new(connector, options).with_write_options(definition.options.clone());
+        let format = RecordFormat::new(connector, options).with_write_options(definition.options.clone());
         let format = extension.into_iter().fold(format, RecordFormat::with_extension);
         Self::assemble(definition, format, paths, table, partitions.unwrap_or_default()).map(Some)
     }
@@ -297,7 +296,9 @@ impl TableProvider for RecordTable {
             );
         };
         if path.get_glob().is_some() {
-            return plan_err!("rows can be inserted into one folder or one file, not into those of a pattern");
+            return plan_err!(
+                "rows can be inserted into one folder or one file, not into those of a pattern"
+            );
         }
         let mode = match path.is_collection() {
             true => FileOutputMode::Directory,

@@ -72,7 +72,8 @@ impl UnfinishedFile {
         match store.head(location).await {
             Ok(now) if same_state(&now, &replaces) => self.upload.finish().await,
             Ok(_) => {
-                let changed = exec_err!("{location} changed while rows were added to it; they were not added");
+                let changed =
+                    exec_err!("{location} changed while rows were added to it; they were not added");
                 self.upload.abort().await;
                 changed
             }

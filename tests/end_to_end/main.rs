@@ -1,14 +1,18 @@
 //! End-to-end tests, through SQL, the library and the tool.
 
+mod append;
 mod cases_options;
 mod cases_properties;
 mod cases_scanning;
 mod cases_values;
 mod conformance;
 mod convert;
+#[path = "../../connectors/protobuf/tests/encode/generate.rs"]
+mod generate;
 mod odd_inputs;
 mod pushdown;
 mod reference_files;
+mod round_trips;
 mod scan;
 mod settings;
 mod sql;
@@ -17,3 +21,4 @@ mod surfaces;
 mod tables;
 mod tool;
 mod write;
+mod write_faults;

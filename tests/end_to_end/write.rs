@@ -5,9 +5,7 @@ use std::io::Cursor;
 use prost::Message;
 use riegeli::RecordReader;
 
-use crate::support::{
-    EVENT, context, data, error, event, event_file, in_memory, riegeli_bytes, rows, text, tool,
-};
+use crate::support::{EVENT, context, error, event, event_file, in_memory, riegeli_bytes, rows, text, tool};
 
 const VALUES: &str = "SELECT column1 AS id, column2 AS name, column3 AS score FROM \
     (VALUES (1, 'one', 1.5), (2, NULL, NULL), (3, '', 0.0))";
@@ -170,17 +168,9 @@ async fn what_cannot_be_written_leaves_no_file() {
     let typo = tool(["convert", "-o", "chunksize=1", "a.riegeli", &file]);
     assert_eq!(typo.status.code(), Some(2));
     assert!(text(&typo.stderr).contains("did you mean 'chunk_size'"), "{}", text(&typo.stderr));
-    let single = "INSERT INTO t SELECT * FROM t";
-    rows(
-        &ctx,
-        &format!(
-            "CREATE EXTERNAL TABLE t STORED AS RIEGELI LOCATION '{}'",
-            data("riegeli/simple_zstd.riegeli").display()
-        ),
-    )
-    .await
-    .expect("a table");
-    assert!(error(&ctx, single).await.contains("is a file"));
+    let single =
+        format!("COPY (SELECT 1 AS a) TO '{file}' STORED AS RIEGELI OPTIONS (single_file_output 'true')");
+    assert!(error(&ctx, &single).await.contains("ends in /"));
 }
 
 #[test]
@@ -230,10 +220,101 @@ fn other_formats_become_records() {
     convert(&["--proto", &proto, "--message-type", event, &at("x.parquet"), &at("given.riegeli")]);
     assert_eq!(text(&tool(["cat", &at("derived.riegeli")]).stdout), rows);
     assert_eq!(text(&tool(["cat", &at("given.riegeli")]).stdout), rows);
+    convert(&[&at("x.parquet"), &at("x.arrow")]);
+    convert(&[&at("x.arrow"), &at("from_arrow.riegeli")]);
+    assert_eq!(text(&tool(["cat", &at("from_arrow.riegeli")]).stdout), rows);
     std::fs::write(at("x.csv"), "a,b\n1,x\n2,y\n").expect("written");
-    convert(&[&at("x.csv"), &at("csv.riegeli")]);
-    assert_eq!(
-        text(&tool(["cat", &at("csv.riegeli")]).stdout),
-        "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":\"y\"}\n"
-    );
+    std::fs::write(at("x.ndjson"), "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":\"y\"}\n").expect("written");
+    let expected = std::fs::read_to_string(at("x.ndjson")).expect("there");
+    for input in ["x.csv", "x.ndjson"] {
+        let output = at(&format!("{input}.riegeli"));
+        convert(&[&at(input), &output]);
+        assert_eq!(text(&tool(["cat", &output]).stdout), expected, "{input}");
+    }
+    convert(&[&at("x.csv"), &at("x.ndjson"), &at("both.riegeli")]);
+    assert_eq!(text(&tool(["cat", &at("both.riegeli")]).stdout), expected.repeat(2));
+}
+
+#[test]
+fn a_conversion_keeps_what_the_file_says_of_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let own_fields = b"\x0a\x08one file\xc2\x3e\x03abc\xc8\x3e\x07";
+    let metadata = [&own_fields[..], &crate::support::metadata(EVENT, "t.Event")].concat();
+    let options = riegeli::WriterOptions::new().set_serialized_metadata(metadata);
+    let records = (0..3).map(|id| event(id).encode_to_vec());
+    std::fs::write(at("in.riegeli"), riegeli_bytes(records, options)).expect("written");
+    let metadata_after = |args: &[&str]| {
+        let (input, output) = (at("in.riegeli"), at("out.riegeli"));
+        let done = tool([&["convert", "--progress", "never"], args, &[&input, &output]].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let bytes = Cursor::new(std::fs::read(output).expect("there"));
+        let mut reader = RecordReader::new(bytes, riegeli::ReaderOptions::new()).expect("a file");
+        reader.read_serialized_metadata().expect("whole").expect("there")
+    };
+    let holds = |metadata: &[u8], part: &[u8]| metadata.windows(part.len()).any(|window| window == part);
+    let kept = metadata_after(&["--where", "id > 0"]);
+    for part in [&own_fields[..10], &own_fields[10..], b"t.Event", b"t.proto"] {
+        assert!(holds(&kept, part), "{part:?}");
+    }
+    let renamed = metadata_after(&["-o", "file_comment=another"]);
+    assert!(holds(&renamed, b"another") && !holds(&renamed, b"one file"));
+}
+
+#[tokio::test]
+async fn what_records_cannot_say_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let ctx = context(1, 100);
+    let query = "SELECT [1, NULL, NULL] AS a, CAST(NULL AS BIGINT[]) AS b";
+    let copy =
+        format!("COPY ({query}) TO '{}' STORED AS RIEGELI OPTIONS (null_items 'drop')", at("x.riegeli"));
+    let plan = rows(&ctx, &format!("EXPLAIN ANALYZE {copy}")).await.expect("runs").concat();
+    for metric in ["rows_written=1", "files_written=1", "null_lists_emptied=1", "null_items_dropped=2"] {
+        assert!(plan.contains(metric), "{metric}: {plan}");
+    }
+    rows(&ctx, &format!("COPY ({query}) TO '{}' STORED AS PARQUET", at("x.parquet"))).await.expect("written");
+    let output = tool(["convert", "-o", "null_items=drop", &at("x.parquet"), &at("y.riegeli")]);
+    let summary = text(&output.stderr);
+    assert!(summary.contains("2 null items dropped, 1 null lists emptied"), "{summary}");
+}
+
+#[tokio::test]
+async fn options_of_writing_are_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("x.riegeli").display().to_string();
+    let ctx = context(1, 100);
+    let written_with = async |set: &str, options: &str| {
+        rows(&ctx, set).await.expect("a setting");
+        rows(&ctx, &format!("COPY (SELECT 1 AS a) TO '{file}' STORED AS RIEGELI {options}")).await?;
+        let bytes = Cursor::new(std::fs::read(&file).expect("there"));
+        let mut reader = RecordReader::new(bytes, riegeli::ReaderOptions::new()).expect("a file");
+        let metadata = reader.read_metadata().expect("whole").expect("there");
+        Ok::<_, datafusion::error::DataFusionError>(metadata.record_writer_options().to_string())
+    };
+    let set = |value: &str| format!("SET recordfusion.compression = '{value}'");
+    assert_eq!(written_with(&set("zstd:7"), "").await.expect("written"), "zstd:7");
+    let transposed = "OPTIONS (transpose 'true')";
+    assert_eq!(written_with(&set("zstd:7"), transposed).await.expect("written"), "transpose,zstd:7");
+    // What is given comes first, and a setting that contradicts it is not used.
+    let snappy = "OPTIONS (compression 'snappy')";
+    assert_eq!(written_with(&set("zstd:7"), snappy).await.expect("written"), "snappy");
+    assert_eq!(written_with("SET recordfusion.window_log = '20'", snappy).await.expect("written"), "snappy");
+    // How files are read says nothing of how they are written.
+    let reading = "SET recordfusion.message_type = 'no.Such'";
+    assert!(written_with(reading, "").await.is_ok());
+    for (wrong, expected) in [("SET recordfusion.chunk_size = 'big'", "big"), (&set("lz4"), "lz4")] {
+        assert!(error(&ctx, wrong).await.contains(expected));
+    }
+}
+
+#[test]
+fn the_help_lists_options_of_writing_where_they_are_taken() {
+    for (command, listed) in [("convert", true), ("query", true), ("cat", false), ("schema", false)] {
+        let help = text(&tool([command, "--help"]).stdout);
+        assert!(help.contains("on_bad_record"), "{command}");
+        assert_eq!(help.contains("bucket_fraction"), listed, "{command}");
+    }
+    let refused = tool(["cat", "-o", "compression=zstd", "x.riegeli"]);
+    assert_eq!(refused.status.code(), Some(2));
 }

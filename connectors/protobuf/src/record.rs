@@ -8,6 +8,7 @@ use recordfusion_core::{ColumnProjection, Error, Projection, RecordBlock, Result
 
 use crate::batch::{BatchDecoder, OutputColumn, Restore};
 use crate::column_tree::{self, Node};
+use crate::encode::RECORD;
 use crate::encode::{Hint, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
@@ -104,6 +105,18 @@ impl RecordDecoder {
             Payload::Raw => None,
             Payload::Message { record, .. } => Some(record),
             Payload::Examples { record, .. } => record.as_ref(),
+        }
+    }
+
+    /// The columns of rows to write as further records: where records are plain bytes, the column of a table of
+    /// them is whole records.
+    pub fn columns_to_write(&self, schema: &SchemaRef) -> SchemaRef {
+        match (&self.payload, &schema.fields()[..]) {
+            (Payload::Raw, [column]) if column.name() == RAW_COLUMN => {
+                let column = column.as_ref().clone().with_name(RECORD);
+                Arc::new(Schema::new(vec![column]))
+            }
+            _ => Arc::clone(schema),
         }
     }
 

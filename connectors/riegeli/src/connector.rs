@@ -144,7 +144,8 @@ impl Table for RiegeliTable {
     }
 
     fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
-        sink::writer(schema, extension, options, self.decoder.record_type(), &self.remarks)
+        let schema = self.decoder.columns_to_write(schema);
+        sink::writer(&schema, extension, options, self.decoder.record_type(), &self.remarks)
     }
 
     fn scan(&self, request: ScanRequest) -> BatchStream {

@@ -17,7 +17,7 @@ use crate::open::RecordType;
 use crate::options::WriteOptions;
 
 /// Name of the column that holds whole records.
-const RECORD: &str = "_record";
+pub(crate) const RECORD: &str = "_record";
 /// Name of the column that holds fields unknown to the message type.
 const UNKNOWN: &str = "_unknown";
 /// The longest record, in bytes.
