@@ -51,11 +51,13 @@ pub fn write_options() -> Vec<OptionInfo> {
     by_name(|connector| connector.write_options())
 }
 
-/// The options of reading and of writing, each name once.
+/// The options of reading and of writing by name, each once.
 pub fn all_options() -> Vec<OptionInfo> {
     let reading = options();
     let writing = write_options().into_iter().filter(|option| !knows(&reading, option.name));
-    [reading.clone(), writing.collect()].concat()
+    let mut all: Vec<_> = reading.iter().copied().chain(writing).collect();
+    all.sort_by_key(|option| option.name);
+    all
 }
 
 fn by_name(of: impl Fn(&dyn Connector) -> &'static [OptionInfo]) -> Vec<OptionInfo> {

@@ -18,11 +18,12 @@ use std::sync::atomic::Ordering;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{plan_datafusion_err, plan_err};
+use datafusion::datasource::file_format::options::ArrowReadOptions;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::prelude::{DataFrame, SessionContext};
+use datafusion::prelude::{CsvReadOptions, DataFrame, JsonReadOptions, ParquetReadOptions, SessionContext};
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStoreExt;
 use recordfusion_core::{Options, Writer};
@@ -160,19 +161,12 @@ impl Conversion {
         };
         let ctx = in_order(&listing, ranges);
         let behind = self.open_output(&listing, format).await?;
-        let input = self.open_input(&ctx, format).await?;
-        let table = input.records.as_deref();
-        let of_one_type = |table: &RecordTable| {
-            behind.as_ref().is_none_or(|behind| behind.proto_text() == table.proto_text())
-        };
-        let whole_records = matches!(format, OutputFormat::Records(_))
-            && self.select.is_none()
-            && table.is_some_and(of_one_type);
+        let input = self.open_input(&ctx, format, behind.as_ref()).await?;
         ctx.register_table("input", Arc::clone(&input.provider))?;
-        let select = match (whole_records, &self.select) {
-            (true, _) => RECORD_COLUMN,
-            (false, Some(select)) => select,
-            (false, None) => "*",
+        let select = match (&input.whole_records, &self.select) {
+            (Some(_), _) => RECORD_COLUMN,
+            (None, Some(select)) => select,
+            (None, None) => "*",
         };
         let mut sql = format!("SELECT {select} FROM input");
         if let Some(predicate) = &self.predicate {
@@ -181,7 +175,7 @@ impl Conversion {
         let plan = ctx.sql(&sql).await?.create_physical_plan().await?;
         let writer = match format {
             OutputFormat::Records(extension) => {
-                let table = behind.as_ref().or(table.filter(|_| whole_records));
+                let table = behind.as_ref().or(input.whole_records.as_deref());
                 Some(self.writer(&listing, &plan.schema(), extension, table)?)
             }
             _ => None,
@@ -215,36 +209,73 @@ impl Conversion {
         RecordTable::open(state, TableDefinition::new(url.as_str())).await.map(Some)
     }
 
-    /// The inputs as one table. Records that go to record files have their bytes as a column.
-    async fn open_input(&self, ctx: &SessionContext, format: OutputFormat) -> Result<Input> {
+    /// The inputs as one table. Records that go to record files have their bytes as a column, if the rows go
+    /// `behind` none of another message type.
+    async fn open_input(
+        &self,
+        ctx: &SessionContext,
+        format: OutputFormat,
+        behind: Option<&RecordTable>,
+    ) -> Result<Input> {
         let state = ctx.state();
-        let foreign = |input: &String| {
+        let is_foreign = |input: &String| {
             let extension = input.rsplit_once('.').map_or("", |(_, extension)| extension).to_lowercase();
-            registry::connector(&extension).is_none() && state.get_file_format_factory(&extension).is_some()
+            registry::connector(&extension).is_none() && OutputFormat::by_extension(input).is_some()
         };
-        if self.inputs.iter().any(foreign) {
-            let mut all: Option<DataFrame> = None;
-            for input in &self.inputs {
-                let one = ctx.sql(&format!("SELECT * FROM '{}'", input.replace('\'', "''"))).await?;
-                all = Some(match all {
-                    Some(others) => others.union(one)?,
-                    None => one,
-                });
-            }
-            let Some(all) = all else { return plan_err!("nothing to convert") };
-            return Ok(Input { provider: all.into_view(), records: None });
+        if self.inputs.iter().any(is_foreign) {
+            return Ok(Input { provider: self.foreign_input(ctx).await?, whole_records: None });
         }
-        let whole_records = matches!(format, OutputFormat::Records(_)) && self.select.is_none();
-        let mut options = self.options.clone();
-        if whole_records {
-            let given = options.get("metadata_columns").map(str::to_string);
+        if matches!(format, OutputFormat::Records(_)) && self.select.is_none() {
+            let given = self.options.get("metadata_columns").map(str::to_string);
             let others = given.or_else(|| setting(&state, "metadata_columns")).unwrap_or_default();
             let columns = format!("{others},record");
-            options = options.with("metadata_columns", columns);
+            let table =
+                self.open_records(&state, self.options.clone().with("metadata_columns", columns)).await?;
+            if behind.is_none_or(|behind| behind.proto_text() == table.proto_text()) {
+                let table = Arc::new(table);
+                return Ok(Input { provider: Arc::clone(&table) as _, whole_records: Some(table) });
+            }
         }
-        let definition = TableDefinition { locations: self.inputs.clone(), options, ..Default::default() };
-        let table = Arc::new(RecordTable::open(&state, definition).await?);
-        Ok(Input { provider: Arc::clone(&table) as Arc<dyn TableProvider>, records: Some(table) })
+        let table = self.open_records(&state, self.options.clone()).await?;
+        Ok(Input { provider: Arc::new(table), whole_records: None })
+    }
+
+    async fn open_records(&self, state: &SessionState, options: Options) -> Result<RecordTable> {
+        let locations = self.inputs.clone();
+        RecordTable::open(state, TableDefinition { locations, options, ..Default::default() }).await
+    }
+
+    /// Inputs of DataFusion's own formats, and record files among them, as one table.
+    async fn foreign_input(&self, ctx: &SessionContext) -> Result<Arc<dyn TableProvider>> {
+        let mut all: Option<DataFrame> = None;
+        for input in &self.inputs {
+            let extension = input.rsplit_once('.').map_or("", |(_, extension)| extension);
+            let one = match OutputFormat::by_extension(input) {
+                Some(OutputFormat::Parquet) => {
+                    let options = ParquetReadOptions { file_extension: extension, ..Default::default() };
+                    ctx.read_parquet(input, options).await?
+                }
+                Some(OutputFormat::Csv) => {
+                    ctx.read_csv(input, CsvReadOptions::new().file_extension(extension)).await?
+                }
+                Some(OutputFormat::Ndjson) => {
+                    ctx.read_json(input, JsonReadOptions::default().file_extension(extension)).await?
+                }
+                Some(OutputFormat::Arrow) => {
+                    let options = ArrowReadOptions { file_extension: extension, ..Default::default() };
+                    ctx.read_arrow(input, options).await?
+                }
+                _ => ctx.sql(&format!("SELECT * FROM '{}'", input.replace('\'', "''"))).await?,
+            };
+            all = Some(match all {
+                Some(others) => others.union(one)?,
+                None => one,
+            });
+        }
+        match all {
+            Some(all) => Ok(all.into_view()),
+            None => plan_err!("nothing to convert"),
+        }
     }
 
     /// The writer of record files, of the messages of `table` if there is one.
@@ -274,8 +305,8 @@ const RECORD_COLUMN: &str = "\"_record\"";
 /// What is converted.
 struct Input {
     provider: Arc<dyn TableProvider>,
-    /// The same, if it is of record files.
-    records: Option<Arc<RecordTable>>,
+    /// The same, if its records are written as they are.
+    whole_records: Option<Arc<RecordTable>>,
 }
 
 /// A session like `state` whose scans give partitions of consecutive ranges, in the order of the files.
@@ -364,13 +395,8 @@ impl Prepared {
             return self.write_records(writer.as_ref(), partitions, upload).await;
         }
         let encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
-        match self.write_units(partitions, encoder, &mut upload).await {
-            Ok(()) => Ok(UnfinishedFile::new(upload, None)),
-            Err(error) => {
-                upload.abort().await;
-                Err(error)
-            }
-        }
+        let outcome = self.write_units(partitions, encoder, &mut upload).await;
+        UnfinishedFile::new(upload, None, outcome).await
     }
 
     /// Writes the rows of some partitions to one record file.

@@ -59,6 +59,8 @@ impl ExtensionOptions for TableSettings {
 
     /// An empty value takes the setting away.
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let known = Options::new().with(name, value).reject_unknown(&registry::all_options());
+        known.map_err(external)?;
         let others = self.current.iter().filter(|(other, _)| *other != name);
         let changed = others.chain(Some((name, value)).filter(|(_, value)| !value.is_empty())).collect();
         registry::check_options(&changed).map_err(external)?;

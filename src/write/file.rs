@@ -56,7 +56,7 @@ pub(crate) async fn write_file(
         Ok(assembler) => write_chunks(writer, assembler, batches, &mut upload, workers, written).await,
         Err(error) => Err(error),
     };
-    unfinished(upload, None, outcome).await
+    UnfinishedFile::new(upload, None, outcome).await
 }
 
 /// Writes a file that has `batches` behind what the file at the upload's place holds now; otherwise as
@@ -83,7 +83,7 @@ pub(crate) async fn append_file(
         Ok(assembler) => write_chunks(writer, assembler, batches, &mut upload, workers, written).await,
         Err(error) => Err(error),
     };
-    unfinished(upload, Some(existing), outcome).await
+    UnfinishedFile::new(upload, Some(existing), outcome).await
 }
 
 /// Copies what is there, and gives what puts chunks behind it.
@@ -103,20 +103,6 @@ async fn copy(writer: &dyn Writer, file: &ObjectMeta, upload: &mut Upload) -> Re
         Ok(assembler)
     } else {
         exec_err!("{} changed while it was read: it had {} bytes, then {copied}", file.location, file.size)
-    }
-}
-
-async fn unfinished(
-    upload: Upload,
-    replaces: Option<ObjectMeta>,
-    outcome: Result<()>,
-) -> Result<UnfinishedFile> {
-    match outcome {
-        Ok(()) => Ok(UnfinishedFile::new(upload, replaces)),
-        Err(error) => {
-            upload.abort().await;
-            Err(error)
-        }
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::Upload;
+use super::upload::{Open, in_background};
 
 /// Where an output lies. A local path is taken as it is, without patterns; a link leads to what it points to.
 ///
@@ -60,9 +61,26 @@ pub(crate) struct UnfinishedFile {
 static REPLACING: Mutex<()> = Mutex::const_new(());
 
 impl UnfinishedFile {
-    /// A new file, or one that has all of the file `replaces` in it.
-    pub(crate) fn new(upload: Upload, replaces: Option<ObjectMeta>) -> Self {
-        Self { upload, replaces }
+    /// A new file, or one that has all of the file `replaces` in it, once the store has its parts.
+    ///
+    /// # Errors
+    /// The `outcome` of writing, or the store's; then the upload is given up.
+    pub(crate) async fn new(
+        mut upload: Upload,
+        replaces: Option<ObjectMeta>,
+        outcome: Result<()>,
+    ) -> Result<Self> {
+        let settled = match outcome {
+            Ok(()) => upload.settle().await,
+            Err(error) => Err(error),
+        };
+        match settled {
+            Ok(()) => Ok(Self { upload, replaces }),
+            Err(error) => {
+                upload.abort().await;
+                Err(error)
+            }
+        }
     }
 
     async fn finish(self) -> Result<()> {
@@ -94,15 +112,27 @@ fn same_state(one: &ObjectMeta, other: &ObjectMeta) -> bool {
 /// Makes all `files` visible; none of them if the statement has `failed`.
 ///
 /// # Errors
-/// That error, or the store's; files that were visible already are removed then. A caller who goes away
-/// meanwhile does not stop it halfway.
+/// That error, or the store's. Files that were visible already are removed then, and also if the caller does not
+/// wait for the end.
 pub(crate) async fn publish(files: Vec<UnfinishedFile>, failed: Option<DataFusionError>) -> Result<()> {
     if let Some(error) = failed {
         abort_all(files).await;
         return Err(error);
     }
-    let publishing = tokio::spawn(finish_all(files));
-    publishing.await.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?
+    let mut visible = Visible::default();
+    let mut files = files.into_iter();
+    while let Some(file) = files.next() {
+        let (store, location) = file.upload.location();
+        let place = (Arc::clone(store), location.clone());
+        if let Err(error) = file.finish().await {
+            abort_all(files).await;
+            remove_all(std::mem::take(&mut visible.0)).await;
+            return Err(error);
+        }
+        visible.0.push(place);
+    }
+    visible.0.clear();
+    Ok(())
 }
 
 async fn abort_all(files: impl IntoIterator<Item = UnfinishedFile>) {
@@ -111,20 +141,26 @@ async fn abort_all(files: impl IntoIterator<Item = UnfinishedFile>) {
     }
 }
 
-async fn finish_all(files: Vec<UnfinishedFile>) -> Result<()> {
-    let mut visible: Vec<(Arc<dyn ObjectStore>, Path)> = Vec::new();
-    let mut files = files.into_iter();
-    while let Some(file) = files.next() {
-        let (store, location) = file.upload.location();
-        let place = (Arc::clone(store), location.clone());
-        if let Err(error) = file.finish().await {
-            abort_all(files).await;
-            for (store, location) in &visible {
-                Upload::remove(store, location).await;
-            }
-            return Err(error);
+async fn remove_all(files: Vec<(Arc<dyn ObjectStore>, Path)>) {
+    for (store, location) in files {
+        if let Err(error) = store.delete(&location).await {
+            log::warn!("cannot remove {location}: {error}");
         }
-        visible.push(place);
     }
-    Ok(())
+}
+
+/// Files that are removed when this is dropped.
+#[derive(Default)]
+struct Visible(Vec<(Arc<dyn ObjectStore>, Path)>);
+
+impl Drop for Visible {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            let (files, open) = (std::mem::take(&mut self.0), Open::new());
+            in_background(async move {
+                remove_all(files).await;
+                drop(open);
+            });
+        }
+    }
 }

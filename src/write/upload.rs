@@ -26,12 +26,12 @@ pub async fn writes_ended() {
     let _ = OPEN.subscribe().wait_for(|&open| open == 0).await;
 }
 
-/// Counts as an open upload.
+/// Counts as something that is neither visible nor removed.
 #[derive(Debug)]
-struct Open;
+pub(super) struct Open;
 
 impl Open {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         OPEN.send_modify(|open| *open += 1);
         Self
     }
@@ -90,6 +90,21 @@ impl Upload {
         Ok(())
     }
 
+    /// Waits until the store has all parts of a file that consists of parts; nothing is seen yet.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub(crate) async fn settle(&mut self) -> Result<()> {
+        if self.parts.is_some() && !self.pending.is_empty() {
+            self.send().await.map_err(|error| self.describe(&error))?;
+        }
+        let settled = match &mut self.parts {
+            Some(parts) => parts.wait(0).await,
+            None => Ok(()),
+        };
+        settled.map_err(|error| self.describe(&error))
+    }
+
     /// Makes the file visible.
     ///
     /// # Errors
@@ -105,13 +120,6 @@ impl Upload {
                 self.abort().await;
                 Err(error)
             }
-        }
-    }
-
-    /// Removes the file after it was made visible.
-    pub(crate) async fn remove(store: &Arc<dyn ObjectStore>, location: &Path) {
-        if let Err(error) = store.delete(location).await {
-            log::warn!("cannot remove {location}: {error}");
         }
     }
 
@@ -172,12 +180,17 @@ impl Drop for Upload {
     fn drop(&mut self) {
         let (Some(parts), open) = (self.parts.take(), self.open.take()) else { return };
         let path = std::mem::take(&mut self.path);
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
-                parts.abort(&path).await;
-                drop(open);
-            });
-        }
+        in_background(async move {
+            parts.abort(&path).await;
+            drop(open);
+        });
+    }
+}
+
+/// Cleans up with nobody waiting for it but [`writes_ended`].
+pub(super) fn in_background(work: impl Future<Output = ()> + Send + 'static) {
+    if let Ok(runtime) = Handle::try_current() {
+        runtime.spawn(work);
     }
 }
 

@@ -138,9 +138,13 @@ async fn files_that_nothing_can_be_added_to_stay_as_they_are() {
 async fn what_is_added_at_the_same_time_is_there_or_refused() {
     let ctx = context(2, 100);
     in_memory(&ctx, &[("x.riegeli", event_file(0..1, 300, false))]).await;
-    rows(&ctx, "CREATE EXTERNAL TABLE t STORED AS RIEGELI LOCATION 'mem:///x.riegeli'")
-        .await
-        .expect("a table");
+    rows(
+        &ctx,
+        "CREATE EXTERNAL TABLE t STORED AS RIEGELI LOCATION 'mem:///x.riegeli' \
+        OPTIONS (null_to_default 'true')",
+    )
+    .await
+    .expect("a table");
     let inserts = (0..8).map(|id| {
         let ctx = ctx.clone();
         tokio::spawn(async move { rows(&ctx, &format!("INSERT INTO t (id) VALUES ({id})")).await })

@@ -155,7 +155,7 @@ fn wrong_options_are_not_registered() {
 async fn a_wrong_setting_is_refused_and_changes_nothing() {
     let ctx = context(1, 1000);
     run(&ctx, "SET recordfusion.proto = 'a.proto'").await;
-    let known: Vec<_> = registry::options().iter().map(|option| option.name).collect();
+    let known: Vec<_> = registry::all_options().iter().map(|option| option.name).collect();
     let far_off = format!("unknown option 'zzz'; known options are {}", known.join(", "));
     for (statement, message) in [
         ("SET recordfusion.mesage_type = 'x'", "unknown option 'mesage_type'; did you mean 'message_type'?"),
@@ -181,7 +181,7 @@ async fn the_settings_are_the_options_of_the_registry() {
     let sql = "SELECT name, description FROM information_schema.df_settings \
                WHERE name LIKE 'recordfusion.%' ORDER BY name";
     let found = rows(&ctx, sql).await.expect("runs");
-    let known = registry::options().into_iter().map(|option| {
+    let known = registry::all_options().into_iter().map(|option| {
         let name = format!("recordfusion.{}", option.name);
         serde_json::json!({ "name": name, "description": option.description })
     });

@@ -160,9 +160,13 @@ async fn faulty() -> (SessionContext, Arc<Faulty>) {
     store.put_opts(&"there.riegeli".into(), file.into(), PutOptions::default()).await.expect("memory");
     let ctx = context(1, 8192);
     ctx.register_object_store(&url::Url::parse("mem:///").expect("a URL"), Arc::clone(&store) as _);
-    rows(&ctx, "CREATE EXTERNAL TABLE there STORED AS RIEGELI LOCATION 'mem:///there.riegeli'")
-        .await
-        .expect("a table");
+    rows(
+        &ctx,
+        "CREATE EXTERNAL TABLE there STORED AS RIEGELI LOCATION 'mem:///there.riegeli' \
+        OPTIONS (null_to_default 'true')",
+    )
+    .await
+    .expect("a table");
     (ctx, store)
 }
 
@@ -221,11 +225,8 @@ async fn a_cancelled_write_leaves_a_store_as_it_was() {
             while store.calls.open() > 0 && Instant::now() < patience {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            let is_publishing = statement.contains("p/") && good > 0;
-            if !is_publishing {
-                assert_eq!(store.calls.open(), 0, "{statement} {good}");
-                assert_eq!(files(&store).await, before, "{statement} {good}");
-            }
+            assert_eq!(store.calls.open(), 0, "{statement} {good}");
+            assert_eq!(files(&store).await, before, "{statement} {good}");
         }
     }
 }
@@ -306,7 +307,7 @@ fn a_full_disk_is_an_error_and_leaves_nothing() {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let input = tempfile::tempdir().expect("a folder");
     let input = input.path().join("in.riegeli").display().to_string();
-    let query = "SELECT value, repeat('0123456789', 100) AS a FROM generate_series(1, 20000)";
+    let query = "SELECT value, repeat(md5(CAST(value AS VARCHAR)), 10) AS a FROM generate_series(1, 20000)";
     let made = tool(["query", &format!("COPY ({query}) TO '{input}' STORED AS RIEGELI")]);
     assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
     for (output, args) in [
