@@ -222,7 +222,7 @@ async fn a_cancelled_write_leaves_a_store_as_it_was() {
                 break;
             }
             let patience = Instant::now() + Duration::from_secs(20);
-            while store.calls.open() > 0 && Instant::now() < patience {
+            while (store.calls.open() > 0 || files(&store).await != before) && Instant::now() < patience {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             assert_eq!(store.calls.open(), 0, "{statement} {good}");
