@@ -19,6 +19,7 @@ use datafusion::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel}
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::file::writer::SerializedFileWriter;
 
+use super::compact::compact;
 use crate::{json, registry};
 
 /// Rows of a Parquet row group: as many as make good statistics, few enough to encode several at a time.
@@ -368,10 +369,10 @@ fn csv_header(schema: &SchemaRef) -> Result<Vec<u8>> {
 fn cast_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns =
         batch.columns().iter().zip(schema.fields()).map(|(column, field)| match column.data_type() {
-            kind if kind == field.data_type() => Ok(Arc::clone(column)),
-            _ => cast(column, field.data_type()),
+            kind if kind == field.data_type() => compact(column),
+            _ => compact(&cast(column, field.data_type())?),
         });
-    Ok(RecordBatch::try_new(Arc::clone(schema), columns.collect::<std::result::Result<_, _>>()?)?)
+    Ok(RecordBatch::try_new(Arc::clone(schema), columns.collect::<Result<_>>()?)?)
 }
 
 fn without_dictionaries(schema: &Schema) -> Schema {
