@@ -19,6 +19,13 @@ pub trait Writer: Debug + Send + Sync {
     /// # Errors
     /// Those of the format.
     fn assembler(&self) -> Result<Box<dyn Assembler>>;
+
+    /// The message type of the records and all that it needs, as a serialized
+    /// `google.protobuf.FileDescriptorSet`, if the records are messages and the file cannot say so itself: it
+    /// may be kept beside the file, for the readers' option `descriptor_set`.
+    fn descriptor_set(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Cuts the rows of one file into chunks.
