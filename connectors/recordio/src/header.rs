@@ -189,6 +189,11 @@ impl ChunkHeader {
         layouts.iter().map(move |layout| (*layout, layout.codec(compressor)))
     }
 
+    /// The kinds of checksum that the payload may have.
+    pub fn checksums(&self) -> impl Iterator<Item = Checksum> + use<> {
+        self.readings().map(|(layout, _)| layout.checksum())
+    }
+
     /// The layout and the codec, if the header alone tells them.
     pub fn certain_reading(&self) -> Option<(Layout, Codec)> {
         let mut readings = self.readings();

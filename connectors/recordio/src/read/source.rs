@@ -12,6 +12,8 @@ use crate::payload;
 
 /// Bytes that a search reads at a time.
 const SEARCH_STEP: u64 = 64 << 10;
+/// Bytes that are summed at a time.
+const SUM_STEP: u64 = 256 << 10;
 /// Bytes of a payload from which on a search remembers checksums.
 const LARGE: u64 = 64 << 10;
 
@@ -97,7 +99,7 @@ impl ChunkSource {
 
     /// The same, and why no chunk begins at `from`, if none does.
     pub async fn find_or_fault(&mut self, from: u64, until: u64) -> Result<(Option<Chunk>, Option<Fault>)> {
-        match self.test(from, true).await? {
+        match self.test(from, false).await? {
             Ok(chunk) => Ok((Some(chunk), None)),
             Err(fault) => Ok((self.find(from + 1, until).await?, Some(fault))),
         }
@@ -142,19 +144,47 @@ impl ChunkSource {
         };
         let (begin, end) = (position + HEADER_LEN as u64, position + header.chunk_len());
         self.source.extend_limit(end);
-        self.fill(end).await?;
         let counters = Arc::clone(&self.counters);
-        let checksum = |kind| self.checksum(kind, begin, end, searching);
-        let reading = counters.decompress_time.time(|| header.reading(checksum));
+        let reading = if searching {
+            self.fill(end).await?;
+            counters.decompress_time.time(|| header.reading(|kind| self.searched_sum(kind, begin, end)))
+        } else {
+            let sums = self.fill_and_sum(begin, end, &header).await?;
+            let sum = |kind| sums.iter().find(|(known, _)| *known == kind).map_or(0, |(_, sum)| *sum);
+            header.reading(sum)
+        };
         Ok(reading.map(|reading| {
             let payload = self.take(position, end).slice(HEADER_LEN..);
             Chunk { begin: position, header, reading, payload }
         }))
     }
 
-    /// The checksum of the bytes between two offsets, all of which are here.
-    fn checksum(&mut self, kind: Checksum, from: u64, to: u64, searching: bool) -> u32 {
-        if !searching || to - from < LARGE {
+    /// Reads up to the offset `end`, and gives the checksums of the bytes from `begin` on: each part is summed while
+    /// it is in the processor's cache.
+    async fn fill_and_sum(
+        &mut self,
+        begin: u64,
+        end: u64,
+        header: &ChunkHeader,
+    ) -> Result<Vec<(Checksum, u32)>> {
+        let missing = (end - self.begin).saturating_sub(self.bytes.len() as u64);
+        self.bytes.reserve(missing as usize);
+        let mut sums: Vec<(Checksum, u32)> = header.checksums().map(|kind| (kind, 0)).collect();
+        let mut position = begin;
+        while position < end {
+            let next = end.min(position + SUM_STEP);
+            self.fill(next).await?;
+            let part = self.slice(position, next);
+            let add = || sums.iter_mut().for_each(|(kind, sum)| *sum = kind.append(*sum, part));
+            self.counters.decompress_time.time(add);
+            position = next;
+        }
+        Ok(sums)
+    }
+
+    /// The checksum of the bytes between two offsets, all of which are here, where many may be asked for.
+    fn searched_sum(&mut self, kind: Checksum, from: u64, to: u64) -> u32 {
+        if to - from < LARGE {
             return kind.of(self.slice(from, to));
         }
         let known = self.sums.iter().position(|(known, _)| *known == kind);
