@@ -5,11 +5,13 @@
 use std::sync::{Arc, LazyLock};
 
 use recordfusion_core::{Connector, OptionInfo, Options, Result};
+use recordfusion_recordio::RecordioConnector;
 use recordfusion_riegeli::RiegeliConnector;
 
 /// All connectors.
 pub fn connectors() -> &'static [Arc<dyn Connector>] {
-    static CONNECTORS: LazyLock<Vec<Arc<dyn Connector>>> = LazyLock::new(|| vec![Arc::new(RiegeliConnector)]);
+    static CONNECTORS: LazyLock<Vec<Arc<dyn Connector>>> =
+        LazyLock::new(|| vec![Arc::new(RiegeliConnector), Arc::new(RecordioConnector)]);
     &CONNECTORS
 }
 

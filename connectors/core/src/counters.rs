@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::{LostRegion, LostRegions, RecordFile};
+
 /// What a counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -69,6 +71,12 @@ pub struct ScanCounters {
     pub records_skipped: Counter,
     /// Records that are no valid messages, and are rows of NULLs.
     pub records_nulled: Counter,
+    /// Damaged regions that were passed over.
+    pub regions_lost: Counter,
+    /// Bytes in them.
+    pub bytes_lost: Counter,
+    /// The regions themselves.
+    pub lost_regions: LostRegions,
     /// Time spent on checking hashes and decompressing.
     pub decompress_time: Counter,
     /// Time spent on decoding records to columns.
@@ -76,8 +84,15 @@ pub struct ScanCounters {
 }
 
 impl ScanCounters {
+    /// Counts a damaged region of `file` that is passed over, and keeps it.
+    pub fn lose(&self, file: &RecordFile, region: LostRegion) {
+        self.regions_lost.add(1);
+        self.bytes_lost.add(region.end.saturating_sub(region.begin));
+        self.lost_regions.add(&file.name, region);
+    }
+
     /// All counters with their names and units, in the order to show them.
-    pub fn all(&self) -> [(&'static str, Unit, &Counter); 16] {
+    pub fn all(&self) -> [(&'static str, Unit, &Counter); 18] {
         [
             ("bytes_scanned", Unit::Bytes, &self.bytes_scanned),
             ("bytes_decompressed", Unit::Bytes, &self.bytes_decompressed),
@@ -93,6 +108,8 @@ impl ScanCounters {
             ("records_incomplete", Unit::Count, &self.records_incomplete),
             ("records_skipped", Unit::Count, &self.records_skipped),
             ("records_nulled", Unit::Count, &self.records_nulled),
+            ("regions_lost", Unit::Count, &self.regions_lost),
+            ("bytes_lost", Unit::Bytes, &self.bytes_lost),
             ("decompress_time", Unit::Nanoseconds, &self.decompress_time),
             ("decode_time", Unit::Nanoseconds, &self.decode_time),
         ]

@@ -14,26 +14,38 @@
 //! into chunks, which are encoded in parallel, and an [`Assembler`] makes the file of them.
 //!
 //! Formats that hold byte records pass a [`RecordBlock`] from the container to the payload decoder:
-//! one shared buffer with the place and the position of each record.
+//! one shared buffer with the place and the position of each record. [`GatheredBlocks`] makes blocks worth a
+//! batch of small ones, and [`row_counts`] makes batches of nothing but a number of rows.
+//!
+//! What becomes of damage is the user's choice, [`OnCorruption`]: whatever is passed over is counted and kept as a
+//! [`LostRegion`] in the [`ScanCounters`].
 
 mod block;
 mod connector;
+mod corruption;
+mod count;
 mod counters;
 mod error;
 mod file;
+mod gather;
 mod inspection;
 mod options;
 mod projection;
 mod read_ahead;
+mod short_reads;
 mod write;
 
 pub use block::{RecordBlock, RecordBlockBuilder};
 pub use connector::{BatchStream, BlockStream, Connector, ScanRequest, Table};
+pub use corruption::{LostRegion, LostRegions, OnCorruption};
+pub use count::row_counts;
 pub use counters::{Counter, ScanCounters, Unit};
 pub use error::{Error, Result};
 pub use file::RecordFile;
+pub use gather::{GatheredBlocks, first_blocks};
 pub use inspection::{ChunkSummary, Inspection, Verification};
 pub use options::{OptionInfo, Options, nearest_names};
 pub use projection::{ColumnProjection, Projection, Selection};
 pub use read_ahead::ReadAhead;
+pub use short_reads::ShortReads;
 pub use write::{Assembler, ChunkJob, Chunker, EncodedChunk, Writer};

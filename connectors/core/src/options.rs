@@ -1,6 +1,7 @@
 //! Options as text: the same names in SQL, in the library and in the tool.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use crate::{Error, Result};
@@ -56,6 +57,47 @@ impl Options {
         text.parse().map(Some).map_err(bad)
     }
 
+    /// The value of `name` among `words`; none if it is empty or not given.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a word that is not among them.
+    pub fn choose<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>> {
+        let text = self.get(name).unwrap_or_default();
+        let written = text.trim();
+        if written.is_empty() {
+            return Ok(None);
+        }
+        let known = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(written));
+        known.map(|(_, value)| Some(*value)).ok_or_else(|| {
+            let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let reason = format!("'{text}' is not one of {}", words.join(", "));
+            Error::Option { name: name.to_string(), reason }
+        })
+    }
+
+    /// The value of `name` as a number of bytes, such as `65536`, `64K`, `1M` or `2G`; none if it is empty or not
+    /// given.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if it is no such number, or one outside of `range`.
+    pub fn size(&self, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>> {
+        let text = self.get(name).unwrap_or_default().trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        match parse_size(text).filter(|size| range.contains(size)) {
+            Some(size) => Ok(Some(size)),
+            None => Err(Error::Option {
+                name: name.to_string(),
+                reason: format!(
+                    "'{text}' is not a number of bytes from {} to {}, such as 64K or 1M",
+                    range.start(),
+                    range.end()
+                ),
+            }),
+        }
+    }
+
     /// Names and values, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
@@ -86,6 +128,16 @@ impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Options {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
+}
+
+fn parse_size(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 10),
+        (at, 'm' | 'M') => (&text[..at], 20),
+        (at, 'g' | 'G') => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// The names nearest to `name`, quoted, best first; at most three, none that is far off or much farther than
@@ -135,5 +187,35 @@ mod tests {
         let error = options.parse::<u32>("depth", "a whole number").unwrap_err();
         assert_eq!(error.to_string(), "option 'depth': 'deep' is not a whole number");
         assert_eq!(options.parse::<u32>("other", "a whole number").expect("absent"), None);
+    }
+
+    #[test]
+    fn sizes_have_suffixes_and_bounds() {
+        let size = |text: &str| Options::new().with("x", text).size("x", 1..=4 << 30);
+        for (text, expected) in [
+            ("", None),
+            ("7", Some(7)),
+            ("64K", Some(64 << 10)),
+            (" 1m ", Some(1 << 20)),
+            ("4G", Some(4 << 30)),
+        ] {
+            assert_eq!(size(text).expect("a size"), expected, "{text}");
+        }
+        for text in ["0", "5G", "K", "-1", "1.5M", "1T", "99999999999999999999", "20000000000G"] {
+            let error = size(text).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "option 'x': '{text}' is not a number of bytes from 1 to 4294967296, such as 64K or 1M"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn words_are_chosen_in_any_case() {
+        let choose = |text: &str| Options::new().with("x", text).choose("x", &[("one", 1), ("two", 2)]);
+        assert_eq!((choose("").ok(), choose(" TWO").ok()), (Some(None), Some(Some(2))));
+        assert_eq!(choose("three").unwrap_err().to_string(), "option 'x': 'three' is not one of one, two");
     }
 }

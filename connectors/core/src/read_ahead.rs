@@ -79,22 +79,43 @@ impl ReadAhead {
     /// # Errors
     /// [`crate::Error::Corrupt`] if the file ends before; [`crate::Error::Store`] if the store fails.
     pub async fn take(&mut self, len: u64) -> Result<Bytes> {
-        if len > self.file.size.saturating_sub(self.position) {
-            let missing = len - self.file.size.saturating_sub(self.position);
-            return Err(self
-                .file
-                .corrupt(self.file.size, format!("the file ends {missing} bytes too early")));
-        }
+        self.check_there(len)?;
         let first = self.take_part(len).await?;
         if first.len() as u64 == len {
             return Ok(first);
         }
-        let mut whole = BytesMut::from(&first[..]);
+        let mut whole = BytesMut::with_capacity(len as usize);
+        whole.extend_from_slice(&first);
         while (whole.len() as u64) < len {
             let part = self.take_part(len - whole.len() as u64).await?;
             whole.extend_from_slice(&part);
         }
         Ok(whole.freeze())
+    }
+
+    /// Appends the next `len` bytes to `buffer`.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub async fn take_into(&mut self, len: u64, buffer: &mut BytesMut) -> Result<()> {
+        self.check_there(len)?;
+        buffer.reserve(len as usize);
+        let mut left = len;
+        while left > 0 {
+            let part = self.take_part(left).await?;
+            buffer.extend_from_slice(&part);
+            left -= part.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn check_there(&self, len: u64) -> Result<()> {
+        let there = self.file.size.saturating_sub(self.position);
+        if len <= there {
+            return Ok(());
+        }
+        let reason = format!("the file ends {} bytes too early", len - there);
+        Err(self.file.corrupt(self.file.size, reason))
     }
 
     /// As many of the next `len` bytes as one window holds, at least one if `len` is not zero.

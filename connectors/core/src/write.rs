@@ -40,6 +40,13 @@ pub trait Writer: Debug + Send + Sync {
     fn parallelism(&self) -> Option<usize> {
         None
     }
+
+    /// The message type of the records and all that it needs, as a serialized
+    /// `google.protobuf.FileDescriptorSet`, if the records are messages and the file cannot say so itself: it
+    /// may be kept beside the file, for the readers' option `descriptor_set`.
+    fn descriptor_set(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Cuts the rows of one file into chunks.

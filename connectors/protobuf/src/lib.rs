@@ -1,6 +1,7 @@
 //! Protobuf messages as Arrow columns: descriptors to an Arrow schema, wire bytes to arrays, and back.
 
 mod batch;
+mod chunker;
 mod column_tree;
 mod columns;
 mod decode;
@@ -16,10 +17,12 @@ mod messages;
 mod numbers;
 mod open;
 mod options;
+mod plain_text;
 mod plan;
 mod proto_json;
 mod record;
 mod rows;
+mod scan;
 mod schema;
 mod text;
 mod view;
@@ -27,16 +30,18 @@ mod well_known;
 mod wire;
 
 pub use batch::{BatchDecoder, DecodedBatch};
+pub use chunker::{OpenChunk, RecordChunker, push_records};
 pub use encode::{
     DerivedType, EncodeCounts, EncodedRecords, Hint, RecordEncoder, Target, apply_hint, derive,
     hinted_mapping, schema_hint,
 };
 pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError};
-pub use open::{FileDescriptors, RecordType, record_descriptors};
+pub use open::{FileDescriptors, RecordType, descriptor_set, record_descriptors};
 pub use options::{
     Absent, AnyForm, ArrowSchemaHint, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm,
     Extensions, ExtraColumns, Implicit, InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names,
-    NullItems, NullList, Nullability, OnBadRecord, OnBadValue, ProtobufOptions, Recursion, RecursionDepth,
-    Required, StringType, TimestampForm, Unsigned, WriteOptions,
+    NullItems, NullList, Nullability, OnBadRecord, OnBadValue, PayloadForm, ProtobufOptions, Recursion,
+    RecursionDepth, Required, StringType, TimestampForm, Unsigned, WriteOptions,
 };
 pub use record::RecordDecoder;
+pub use scan::scan_batches;

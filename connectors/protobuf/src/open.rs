@@ -76,6 +76,19 @@ impl RecordType {
     }
 }
 
+/// A serialized `google.protobuf.FileDescriptorSet` of serialized `google.protobuf.FileDescriptorProto`s.
+pub fn descriptor_set(files: &[Bytes]) -> Vec<u8> {
+    /// Key of the field `file`.
+    const FILE: u8 = 0x0a;
+    let mut set = Vec::new();
+    for file in files {
+        set.push(FILE);
+        prost::encoding::encode_varint(file.len() as u64, &mut set);
+        set.extend_from_slice(file);
+    }
+    set
+}
+
 impl From<Version> for RecordType {
     fn from(version: Version) -> Self {
         Self {

@@ -13,12 +13,13 @@ use crate::encode::{Hint, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
 use crate::open::{FileDescriptors, RecordType, record_descriptors};
-use crate::options::{AnyForm, Mapping, MetadataColumn, OnBadRecord, ProtobufOptions};
+use crate::options::{AnyForm, Mapping, MetadataColumn, OnBadRecord, PayloadForm, ProtobufOptions};
+use crate::plain_text::TextDecoder;
 use crate::plan::Wanted;
 use crate::rows::{Decoder, RowDecoder};
 use crate::schema;
 
-/// Name of the column of a table whose records are plain bytes.
+/// Name of the column of a table whose records are no messages.
 const RAW_COLUMN: &str = "record";
 
 /// How the records of a table become columns. Cheap to clone.
@@ -37,13 +38,14 @@ pub struct RecordDecoder {
 #[derive(Debug, Clone)]
 enum Payload {
     Raw,
+    Text { mapping: Arc<Mapping> },
     Message { record: RecordType, columns: Arc<[Node]>, mapping: Arc<Mapping> },
     Examples { columns: Arc<[FeatureColumn]>, mapping: Arc<Mapping>, record: Option<RecordType> },
 }
 
 impl RecordDecoder {
     /// The decoder for what these files and options say of their records: of messages, or, if neither names a
-    /// message type, of plain bytes as one BinaryView column `record`.
+    /// message type, of plain bytes as one BinaryView column `record`, or of plain text as one Utf8View column `record`.
     ///
     /// `sample` are some of the records, for options that infer columns from them: see
     /// [`ProtobufOptions::sample_records`].
@@ -66,11 +68,12 @@ impl RecordDecoder {
         let (payload, fields) = match (&options.features, record) {
             (Some(features), record) => examples(features, record, &options.mapping, sample)?,
             (None, Some(record)) => message(record, options)?,
-            (None, None) => {
-                let field = Field::new(RAW_COLUMN, DataType::BinaryView, true);
-                (Payload::Raw, vec![Arc::new(field)])
-            }
+            (None, None) => plain(options),
         };
+        if options.payload == PayloadForm::Text && !matches!(payload, Payload::Text { .. }) {
+            let reason = "'text' is for records that are no messages".to_string();
+            return Err(Error::Option { name: "payload".to_string(), reason });
+        }
         let metadata = options.metadata_columns.clone();
         if !matches!(payload, Payload::Message { .. }) && metadata.contains(&MetadataColumn::Unknown) {
             return Err(Error::Option {
@@ -90,10 +93,10 @@ impl RecordDecoder {
         &self.schema
     }
 
-    /// The message type and all that it needs as .proto text; `None` for plain bytes.
+    /// The message type and all that it needs as .proto text; `None` if they are no messages.
     pub fn proto_text(&self) -> Option<String> {
         match &self.payload {
-            Payload::Raw => None,
+            Payload::Raw | Payload::Text { .. } => None,
             Payload::Message { record, .. } => Some(record.proto_text()),
             Payload::Examples { record, .. } => record.as_ref().map(RecordType::proto_text),
         }
@@ -102,7 +105,7 @@ impl RecordDecoder {
     /// The records' message type, if they are messages.
     pub fn record_type(&self) -> Option<&RecordType> {
         match &self.payload {
-            Payload::Raw => None,
+            Payload::Raw | Payload::Text { .. } => None,
             Payload::Message { record, .. } => Some(record),
             Payload::Examples { record, .. } => record.as_ref(),
         }
@@ -124,9 +127,9 @@ impl RecordDecoder {
     pub fn every_record_is_a_row(&self) -> bool {
         match &self.payload {
             Payload::Raw => true,
-            Payload::Message { mapping, .. } | Payload::Examples { mapping, .. } => {
-                !mapping.judges_whole_records()
-            }
+            Payload::Text { mapping }
+            | Payload::Message { mapping, .. }
+            | Payload::Examples { mapping, .. } => !mapping.judges_whole_records(),
         }
     }
 
@@ -151,17 +154,25 @@ impl RecordDecoder {
         }
         let decoder = match &self.payload {
             Payload::Raw => None,
+            Payload::Text { mapping } => {
+                let text = TextDecoder::new(wanted.len(), mapping);
+                Some(RowDecoder::new(Decoder::Text(text), None, mapping.on_bad_record))
+            }
             Payload::Message { record, columns: tree, mapping } => {
                 let unknown = columns.contains(&OutputColumn::Metadata(MetadataColumn::Unknown));
                 let wanted = Wanted { projection: &Projection { columns: wanted }, unknown };
                 let messages = MessageDecoder::new(record, tree, mapping, &wanted)?;
                 let name = record.descriptors.message(record.message).full_name.clone();
-                Some(RowDecoder::new(Decoder::Messages(Box::new(messages)), name, mapping.on_bad_record))
+                Some(RowDecoder::new(
+                    Decoder::Messages(Box::new(messages)),
+                    Some(name),
+                    mapping.on_bad_record,
+                ))
             }
             Payload::Examples { columns: features, mapping, .. } => {
                 let wanted: Vec<usize> = wanted.iter().map(|column| column.index).collect();
                 let examples = ExampleDecoder::new(features, &wanted, mapping);
-                let name = example::MESSAGE.to_string();
+                let name = Some(example::MESSAGE.to_string());
                 Some(RowDecoder::new(Decoder::Examples(examples), name, mapping.on_bad_record))
             }
         };
@@ -187,6 +198,18 @@ fn hint(files: &[FileDescriptors], options: &ProtobufOptions) -> Option<Bytes> {
     let (first, others) = files.split_first()?;
     let alike = others.iter().all(|other| other.arrow_schema == first.arrow_schema);
     first.arrow_schema.clone().filter(|_| usable && alike && options.features.is_none())
+}
+
+/// Records that are no messages, and their column.
+fn plain(options: &ProtobufOptions) -> (Payload, Vec<FieldRef>) {
+    let (payload, data_type) = match options.payload {
+        PayloadForm::Bytes => (Payload::Raw, DataType::BinaryView),
+        PayloadForm::Text => {
+            let mapping = Arc::new(options.mapping.clone());
+            (Payload::Text { mapping }, DataType::Utf8View)
+        }
+    };
+    (payload, vec![Arc::new(Field::new(RAW_COLUMN, data_type, true))])
 }
 
 /// Records that are read field by field, and their columns.

@@ -12,6 +12,7 @@ use crate::example::ExampleDecoder;
 use crate::fault::{Fault, FaultKind, Result as Decoded};
 use crate::messages::MessageDecoder;
 use crate::options::OnBadRecord;
+use crate::plain_text::TextDecoder;
 
 /// The rows that records became.
 pub(crate) struct Rows {
@@ -32,6 +33,8 @@ pub(crate) enum Decoder {
     Messages(Box<MessageDecoder>),
     /// `tf.train.Example` messages, feature by feature.
     Examples(ExampleDecoder),
+    /// Plain text.
+    Text(TextDecoder),
 }
 
 impl Decoder {
@@ -41,6 +44,7 @@ impl Decoder {
         match self {
             Self::Messages(messages) => messages.decode(block, rows),
             Self::Examples(examples) => examples.decode(block, rows),
+            Self::Text(text) => text.decode(block, rows),
         }
     }
 
@@ -49,6 +53,7 @@ impl Decoder {
         match self {
             Self::Messages(messages) => messages.leaves(),
             Self::Examples(examples) => examples.leaves(),
+            Self::Text(text) => text.leaves(),
         }
     }
 }
@@ -57,8 +62,8 @@ impl Decoder {
 #[derive(Debug)]
 pub(crate) struct RowDecoder {
     decoder: Decoder,
-    /// The records' message type.
-    name: String,
+    /// The records' message type, if they are messages.
+    name: Option<String>,
     on_bad_record: OnBadRecord,
     batches: u64,
 }
@@ -68,7 +73,7 @@ type Failed = (Range<usize>, Box<Fault>);
 
 impl RowDecoder {
     /// A decoder of records of the message type `name`.
-    pub(crate) fn new(decoder: Decoder, name: String, on_bad_record: OnBadRecord) -> Self {
+    pub(crate) fn new(decoder: Decoder, name: Option<String>, on_bad_record: OnBadRecord) -> Self {
         Self { decoder, name, on_bad_record, batches: 0 }
     }
 
@@ -102,7 +107,10 @@ impl RowDecoder {
             }
             Err((rows, fault)) => {
                 let (row, fault) = self.first_fault(block, rows, fault);
-                let fault = fault.describe(&self.name);
+                let fault = match &self.name {
+                    Some(name) => fault.describe(name),
+                    None => fault.kind().to_string(),
+                };
                 Err(Error::BadRecord { file: file.to_string(), position: block.position(row), fault })
             }
         }

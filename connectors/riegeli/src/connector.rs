@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
     BatchStream, BlockStream, Connector, Inspection, OptionInfo, Options, RecordFile, Result, ScanCounters,
-    ScanRequest, Table, Verification, Writer,
+    ScanRequest, Table, Verification, Writer, first_blocks,
 };
 use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
 
@@ -76,7 +76,10 @@ impl Connector for RiegeliConnector {
         async move {
             let options = parse_options(options)?;
             let (descriptors, remarks) = read_descriptors(files).await?;
-            let sample = scan::sample(files, options.sample_records()).await?;
+            let sample = first_blocks(files, options.sample_records(), |file| {
+                scan::records(file.clone(), 0..file.size, Arc::default())
+            })
+            .await?;
             let decoder = RecordDecoder::open(&descriptors, &options, &sample)?;
             Ok(Arc::new(RiegeliTable { decoder, remarks }) as Arc<dyn Table>)
         }

@@ -3,15 +3,14 @@
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
 use recordfusion_core::{
     Assembler, ChunkJob, Chunker, EncodedChunk, Error, OptionInfo, Options, Result, Writer,
 };
 use recordfusion_protobuf::{
-    ArrowSchemaHint, EncodedRecords, ProtobufOptions, RecordEncoder, RecordType, Target, WriteOptions,
-    record_descriptors, schema_hint,
+    ArrowSchemaHint, OpenChunk, ProtobufOptions, RecordChunker, RecordEncoder, RecordType, Target,
+    WriteOptions, record_descriptors, schema_hint,
 };
 
 use crate::header::ChunkHeader;
@@ -27,7 +26,7 @@ const ARRAY_RECORD: [&str; 2] = ["array_record", "arrayrecord"];
 /// Full name of message types that are made for columns.
 const DERIVED_TYPE: &str = "riegeli.Row";
 
-/// The options of writing that say how records become a file, and which messages they are.
+/// The options of writing that say how records become a file.
 const CONTAINER: &[OptionInfo] = &[
     OptionInfo::new(
         "writer_options",
@@ -57,19 +56,11 @@ const CONTAINER: &[OptionInfo] = &[
     OptionInfo::new("parallelism", "NUMBER", "Chunks to encode at a time, instead of one for each partition"),
     OptionInfo::new("group_size", "NUMBER", "Records of a chunk of an ArrayRecord file"),
     OptionInfo::new("file_comment", "TEXT", "A comment for the file's metadata"),
-    OptionInfo::new("message_type", "NAME", "Message type to write, of descriptor_set or proto"),
-    OptionInfo::new(
-        "descriptor_set",
-        "PATH",
-        "Serialized FileDescriptorSet that has the message type to write",
-    ),
-    OptionInfo::new("proto", "PATH", ".proto source file that has the message type to write"),
-    OptionInfo::new("proto_path", "PATH,…", "Folders in which the imports of proto are looked for"),
 ];
 
-/// The options of writing: those of the container, then those of the records.
+/// The options of writing: those of the container, of the message type, then of the records.
 pub(crate) static OPTIONS: LazyLock<Vec<OptionInfo>> =
-    LazyLock::new(|| [CONTAINER, WriteOptions::OPTIONS].concat());
+    LazyLock::new(|| [CONTAINER, ProtobufOptions::TARGET, WriteOptions::OPTIONS].concat());
 
 /// Writes files of one message type.
 #[derive(Debug)]
@@ -198,12 +189,9 @@ fn encode_error(error: &dyn std::error::Error) -> Error {
 
 impl Writer for RiegeliWriter {
     fn chunker(&self) -> Result<Box<dyn Chunker>> {
-        Ok(Box::new(RecordChunker {
-            encoder: record_encoder(&self.schema, self.target.as_ref(), &self.records)?,
-            records: EncodedRecords::default(),
-            chunk: ChunkRecords::default(),
-            encoders: Encoders { container: self.container.clone(), idle: Arc::default() },
-        }))
+        let encoder = record_encoder(&self.schema, self.target.as_ref(), &self.records)?;
+        let encoders = Encoders { container: self.container.clone(), idle: Arc::default() };
+        Ok(Box::new(RecordChunker::new(encoder, RecordChunk { records: ChunkRecords::default(), encoders })))
     }
 
     fn assembler(&self) -> Result<Box<dyn Assembler>> {
@@ -243,50 +231,28 @@ impl Writer for RiegeliWriter {
     }
 }
 
-/// Gathers serialized rows to chunks.
-struct RecordChunker {
-    encoder: RecordEncoder,
-    /// Those of one batch.
-    records: EncodedRecords,
-    chunk: ChunkRecords,
+/// The open chunk of a file.
+struct RecordChunk {
+    records: ChunkRecords,
     encoders: Encoders,
 }
 
-impl RecordChunker {
-    /// The gathered records as a chunk.
-    fn job(&mut self) -> ChunkJob {
-        let (chunk, encoders) = (self.chunk.take(), self.encoders.clone());
-        Box::new(move || encoders.encode(&chunk))
-    }
-}
-
-impl Chunker for RecordChunker {
-    fn push(&mut self, batch: &RecordBatch) -> Result<Vec<ChunkJob>> {
-        let mut records = std::mem::take(&mut self.records);
-        records.clear();
-        self.encoder.encode(batch, &mut records)?;
-        let mut jobs = Vec::new();
-        for record in records.iter() {
-            if !self.encoders.container.has_room(&self.chunk, record.len()) {
-                jobs.push(self.job());
-            }
-            self.chunk.push(record).map_err(|error| encode_error(&error))?;
-        }
-        self.records = records;
-        Ok(jobs)
+impl OpenChunk for RecordChunk {
+    fn has_room(&self, len: usize) -> bool {
+        self.encoders.container.has_room(&self.records, len)
     }
 
-    fn finish(&mut self) -> Result<Vec<ChunkJob>> {
-        if self.chunk.is_empty() { Ok(Vec::new()) } else { Ok(vec![self.job()]) }
+    fn push(&mut self, record: &[u8]) -> Result<()> {
+        self.records.push(record).map_err(|error| encode_error(&error))
     }
 
-    fn losses(&self) -> Vec<(&'static str, u64)> {
-        let counts = self.encoder.counts();
-        vec![
-            ("null_lists_emptied", counts.null_lists),
-            ("null_items_dropped", counts.null_items),
-            ("null_values_defaulted", counts.null_values),
-        ]
+    fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    fn close(&mut self) -> ChunkJob {
+        let (records, encoders) = (self.records.take(), self.encoders.clone());
+        Box::new(move || encoders.encode(&records))
     }
 }
 

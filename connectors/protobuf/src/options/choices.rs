@@ -1,6 +1,6 @@
 //! The values of the mapping's options.
 
-use recordfusion_core::{Error, Options, Result};
+use recordfusion_core::{Options, Result};
 
 /// A value of an option that has few of them.
 pub(super) trait Choice: Copy + Default + 'static {
@@ -10,21 +10,25 @@ pub(super) trait Choice: Copy + Default + 'static {
 
 /// The value of an option, or its default.
 pub(super) fn choice<T: Choice>(options: &Options, name: &str) -> Result<T> {
-    let text = options.get(name).unwrap_or_default();
-    let written = text.trim();
-    if written.is_empty() {
-        return Ok(T::default());
-    }
-    let known = T::VALUES.iter().find(|(value, _)| value.eq_ignore_ascii_case(written));
-    known.map(|(_, value)| *value).ok_or_else(|| {
-        let values: Vec<&str> = T::VALUES.iter().map(|(value, _)| *value).collect();
-        let reason = format!("'{text}' is not one of {}", values.join(", "));
-        Error::Option { name: name.to_string(), reason }
-    })
+    Ok(options.choose(name, T::VALUES)?.unwrap_or_default())
 }
 
 impl Choice for bool {
     const VALUES: &'static [(&'static str, Self)] = &[("false", false), ("true", true)];
+}
+
+/// What records are that are no messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PayloadForm {
+    /// Bytes.
+    #[default]
+    Bytes,
+    /// Text.
+    Text,
+}
+
+impl Choice for PayloadForm {
+    const VALUES: &'static [(&'static str, Self)] = &[("bytes", Self::Bytes), ("text", Self::Text)];
 }
 
 /// The type of string and bytes columns, and of text that is made: JSON, names of enums.

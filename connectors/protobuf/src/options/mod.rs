@@ -12,8 +12,8 @@ use recordfusion_core::{Error, OptionInfo, Options, Result};
 
 pub use choices::{
     Absent, AnyForm, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions, Implicit,
-    InvalidUtf8, MapForm, MapKeys, Names, Nullability, OnBadRecord, OnBadValue, Recursion, Required,
-    StringType, TimestampForm, Unsigned,
+    InvalidUtf8, MapForm, MapKeys, Names, Nullability, OnBadRecord, OnBadValue, PayloadForm, Recursion,
+    Required, StringType, TimestampForm, Unsigned,
 };
 pub use mapping::{Mapping, RecursionDepth};
 pub use metadata::MetadataColumn;
@@ -35,6 +35,8 @@ pub struct ProtobufOptions {
     /// `message_type`: full name of the records' message type. By default what the files say, or the only
     /// one there is.
     pub message_type: Option<String>,
+    /// `payload`: what records are that are no messages.
+    pub payload: PayloadForm,
     /// How values become columns.
     pub mapping: Mapping,
     /// `features`: the features of `tf.train.Example` records as columns.
@@ -46,6 +48,9 @@ pub struct ProtobufOptions {
 impl ProtobufOptions {
     /// All options, in the order to show them.
     pub const OPTIONS: &'static [OptionInfo] = table::OPTIONS;
+
+    /// The options of writing that name a message type to write.
+    pub const TARGET: &'static [OptionInfo] = table::TARGET;
 
     /// Reads the options of [`Self::OPTIONS`]; other names are not looked at. An empty value is none.
     ///
@@ -60,6 +65,7 @@ impl ProtobufOptions {
             proto: path("proto"),
             proto_path: folders.filter(|folder| !folder.is_empty()).map(PathBuf::from).collect(),
             message_type: message_type.filter(|name| !name.is_empty()).map(str::to_string),
+            payload: choices::choice(options, "payload")?,
             mapping: Mapping::from_options(options)?,
             features: features(options)?,
             metadata_columns: MetadataColumn::from_options(options)?,

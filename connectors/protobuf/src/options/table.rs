@@ -21,6 +21,7 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
         "PATH,…",
         "Folders in which the imports of proto are looked for; by default the one it lies in",
     ),
+    OptionInfo::new("payload", "bytes | text", "Records that are no messages as bytes, or as text"),
     OptionInfo::new("string_type", "utf8view | utf8 | large_utf8", "Type of string and bytes columns"),
     OptionInfo::new(
         "enum",
@@ -114,6 +115,18 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
         "file,position,record,unknown",
         "Columns _file, _position, _record, _unknown: about the records",
     ),
+];
+
+/// The options of writing that name a message type to write.
+pub(super) const TARGET: &[OptionInfo] = &[
+    OptionInfo::new("message_type", "NAME", "Message type to write, of descriptor_set or proto"),
+    OptionInfo::new(
+        "descriptor_set",
+        "PATH",
+        "Serialized FileDescriptorSet that has the message type to write",
+    ),
+    OptionInfo::new("proto", "PATH", ".proto source file that has the message type to write"),
+    OptionInfo::new("proto_path", "PATH,…", "Folders in which the imports of proto are looked for"),
 ];
 
 #[cfg(test)]

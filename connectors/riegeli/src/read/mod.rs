@@ -1,21 +1,19 @@
 //! Chunks and records of a file on an object store.
 //!
 //! [`HeaderWalk`] reads headers only: it finds the first chunk of a byte range (section 7.4) and counts records.
-//! [`ChunkReader`] reads whole chunks of a range ahead, [`BlockReader`] decodes them, and [`GatheredBlocks`]
-//! puts small ones together. [`index`] finds the end of the records of an ArrayRecord file.
+//! [`ChunkReader`] reads whole chunks of a range ahead, and [`BlockReader`] decodes them.
+//! [`index`] finds the end of the records of an ArrayRecord file.
 //!
 //! A fault stops them with a [`Damage`]. Its place and its kind, together with the chunk being read, are what
 //! section 7.5 needs to go on behind it.
 
 mod blocks;
 mod chunks;
-mod gather;
 pub(crate) mod index;
 mod walk;
 
 pub(crate) use blocks::BlockReader;
 pub(crate) use chunks::{ChunkReader, read_metadata};
-pub(crate) use gather::GatheredBlocks;
 pub(crate) use walk::HeaderWalk;
 
 use recordfusion_core::{Error, RecordFile, Result};

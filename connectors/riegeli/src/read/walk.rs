@@ -4,18 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use recordfusion_core::{RecordFile, ScanCounters};
+use recordfusion_core::{RecordFile, ScanCounters, ShortReads};
 
 use super::{Damage, ReadResult, SIGNATURE_LEN, check_signature};
 use crate::fault::Fault;
 use crate::header::{BlockHeader, Chunk};
 use crate::position::{BLOCK, BLOCK_HEADER, remaining};
 
-/// Bytes of a read where chunks are long: a chunk header with a block header, and the first byte of the data
-/// behind another block header.
-const SMALL_READ: u64 = 128;
-/// Bytes of a read where chunks are short, so that it brings many headers.
-const LARGE_READ: u64 = 1 << 16;
 /// Blocks to go back for an intact block header.
 const BLOCKS_BACK: u64 = 16;
 
@@ -23,11 +18,9 @@ const BLOCKS_BACK: u64 = 16;
 pub(crate) struct HeaderWalk {
     file: RecordFile,
     counters: Arc<ScanCounters>,
+    headers: ShortReads,
     position: u64,
     end: u64,
-    read_len: u64,
-    window: Bytes,
-    window_begin: u64,
 }
 
 impl HeaderWalk {
@@ -35,16 +28,8 @@ impl HeaderWalk {
     /// takes one block header, and the chunk headers between the begin of the block and that of the range.
     pub async fn start(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> ReadResult<Self> {
         let end = range.end.min(file.size);
-        let window = Bytes::new();
-        let mut walk = Self {
-            file,
-            counters,
-            position: range.start,
-            end,
-            read_len: SMALL_READ,
-            window,
-            window_begin: 0,
-        };
+        let headers = ShortReads::new(file.clone(), Arc::clone(&counters));
+        let mut walk = Self { file, counters, headers, position: range.start, end };
         if range.start >= end {
             return Ok(walk);
         }
@@ -119,20 +104,12 @@ impl HeaderWalk {
         let header_end = Chunk::header_end(begin, size).map_err(Damage::at(begin))?;
         let bytes = self.bytes(begin, header_end).await?;
         let chunk = Chunk::parse(begin, &bytes, size).map_err(Damage::at(begin))?;
-        self.read_len = if chunk.end - begin < LARGE_READ { LARGE_READ } else { SMALL_READ };
+        self.headers.expect_step(chunk.end - begin);
         self.position = chunk.end;
         Ok(chunk)
     }
 
-    /// The bytes of a short range, from the last read or from a new one.
     async fn bytes(&mut self, begin: u64, end: u64) -> ReadResult<Bytes> {
-        let window_end = self.window_begin + self.window.len() as u64;
-        if begin < self.window_begin || end > window_end {
-            self.window = self.file.read(begin..end.max(begin.saturating_add(self.read_len))).await?;
-            self.window_begin = begin;
-            self.counters.bytes_scanned.add(self.window.len() as u64);
-        }
-        let skip = (begin - self.window_begin) as usize;
-        Ok(self.window.slice(skip..skip + (end - begin) as usize))
+        Ok(self.headers.bytes(begin, end).await?)
     }
 }

@@ -1,0 +1,94 @@
+//! Short pieces of a file that lie apart, such as the headers of its chunks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::{RecordFile, Result, ScanCounters};
+
+/// Bytes of a read where the pieces lie far apart.
+const SMALL_READ: u64 = 128;
+/// Bytes of a read where the pieces lie near each other, so that it brings many of them.
+const LARGE_READ: u64 = 1 << 16;
+
+/// Reads short pieces of a file, and a little more each time: the next piece may lie in it.
+pub struct ShortReads {
+    file: RecordFile,
+    counters: Arc<ScanCounters>,
+    read_len: u64,
+    window: Bytes,
+    window_begin: u64,
+}
+
+impl ShortReads {
+    /// Reads nothing yet.
+    pub fn new(file: RecordFile, counters: Arc<ScanCounters>) -> Self {
+        Self { file, counters, read_len: SMALL_READ, window: Bytes::new(), window_begin: 0 }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &RecordFile {
+        &self.file
+    }
+
+    /// Says how far the next piece lies behind this one.
+    pub fn expect_step(&mut self, step: u64) {
+        self.read_len = if step < LARGE_READ { LARGE_READ } else { SMALL_READ };
+    }
+
+    /// The bytes from `begin` to `end`, which lie in the file, from the last read or from a new one.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`]; [`crate::Error::Corrupt`] if the file ends before `end`.
+    pub async fn bytes(&mut self, begin: u64, end: u64) -> Result<Bytes> {
+        let window_end = self.window_begin + self.window.len() as u64;
+        if begin < self.window_begin || end > window_end {
+            self.window = self.file.read(begin..end.max(begin.saturating_add(self.read_len))).await?;
+            self.window_begin = begin;
+            self.counters.bytes_scanned.add(self.window.len() as u64);
+        }
+        let skip = (begin - self.window_begin) as usize;
+        let wanted = skip..skip + end.saturating_sub(begin) as usize;
+        if wanted.end > self.window.len() {
+            return Err(self.file.corrupt(self.file.size, "the file ends too early"));
+        }
+        Ok(self.window.slice(wanted))
+    }
+}
+
+impl fmt::Debug for ShortReads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShortReads").field("file", &self.file.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+    use object_store::{ObjectStore, ObjectStoreExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn near_pieces_share_a_read() {
+        let bytes: Vec<u8> = (0..200_000).map(|i| (i % 251) as u8).collect();
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let location = Path::from("x");
+        store.put(&location, bytes.clone().into()).await.expect("memory takes it");
+        let file = RecordFile { store, location, size: bytes.len() as u64, name: "x".into() };
+        let counters = Arc::new(ScanCounters::default());
+        let mut reads = ShortReads::new(file, Arc::clone(&counters));
+        for (begin, scanned) in [(0, 128), (100, 128), (120, 256), (5000, 384)] {
+            assert_eq!(reads.bytes(begin, begin + 20).await.expect("inside"), bytes[begin as usize..][..20]);
+            assert_eq!(counters.bytes_scanned.value(), scanned, "{begin}");
+        }
+        reads.expect_step(500);
+        for begin in (6000..60_000).step_by(500) {
+            assert_eq!(reads.bytes(begin, begin + 20).await.expect("inside"), bytes[begin as usize..][..20]);
+        }
+        assert_eq!(counters.bytes_scanned.value(), 384 + LARGE_READ);
+        assert!(reads.bytes(199_990, 200_010).await.is_err());
+    }
+}

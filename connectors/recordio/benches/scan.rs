@@ -1,0 +1,121 @@
+//! Scans of uncompressed records to Arrow, beside the least that they can cost: a CRC-32 and one copy of the bytes.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow::array::{BinaryViewArray, RecordBatch};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use futures::StreamExt;
+use futures::executor::block_on;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use recordfusion_core::{Connector, Options, Projection, RecordFile, ScanRequest, Table};
+use recordfusion_recordio::RecordioConnector;
+
+/// Bytes of records of a file.
+const BYTES: usize = 200_000_000;
+
+/// A file of records of `len` bytes, in chunks of the default size.
+fn file(len: usize, compressor: &str) -> Vec<u8> {
+    let record: Vec<u8> = (0..len).map(|at| (at * at % 251) as u8).collect();
+    let column = BinaryViewArray::from_iter_values(std::iter::repeat_n(record, 1000));
+    let batch = RecordBatch::try_from_iter([("record", Arc::new(column) as _)]).expect("one column");
+    let options = Options::new().with("compressor", compressor);
+    let writer = RecordioConnector.writer(&batch.schema(), "recordio", &options).expect("good options");
+    let (mut chunker, mut assembler) =
+        (writer.chunker().expect("good options"), writer.assembler().expect("good options"));
+    let mut file = Vec::new();
+    for _ in 0..BYTES / (1000 * len) {
+        for job in chunker.push(&batch).expect("good rows") {
+            file.extend(assembler.append(job().expect("encodes")).expect("appends"));
+        }
+    }
+    for job in chunker.finish().expect("ends") {
+        file.extend(assembler.append(job().expect("encodes")).expect("appends"));
+    }
+    file
+}
+
+fn in_memory(bytes: Vec<u8>) -> RecordFile {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let location = Path::from("file");
+    let size = bytes.len() as u64;
+    block_on(store.put(&location, bytes.into())).expect("memory takes it");
+    RecordFile { store, location, size, name: "file".into() }
+}
+
+/// Reads all rows of the file.
+fn scan(table: &dyn Table, file: &RecordFile) -> usize {
+    let request = ScanRequest {
+        file: file.clone(),
+        range: 0..file.size,
+        projection: Projection::all(1),
+        limit: None,
+        batch_size: 8192,
+        counters: Arc::default(),
+    };
+    let mut batches = table.scan(request);
+    let mut rows = 0;
+    while let Some(batch) = block_on(batches.next()) {
+        rows += black_box(batch.expect("good file")).num_rows();
+    }
+    rows
+}
+
+/// Checksum and copy, a chunk of 32 MiB at a time, all into the same memory: new memory for each chunk would cost
+/// more than both, and the scan too uses that of a chunk again whose batches are gone.
+fn floor(bytes: &[u8], copy: &mut Vec<u8>) -> u32 {
+    bytes.chunks(32 << 20).fold(0, |sum, chunk| {
+        copy.clear();
+        copy.extend_from_slice(chunk);
+        sum ^ crc32fast::hash(black_box(copy))
+    })
+}
+
+/// The shortest of some runs.
+fn shortest(mut run: impl FnMut()) -> Duration {
+    let time = |_| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    (0..7).map(time).min().unwrap_or_default()
+}
+
+fn scans(criterion: &mut Criterion) {
+    for len in [1000, 100] {
+        let bytes = file(len, "none");
+        let file = in_memory(bytes.clone());
+        let mut copy = Vec::with_capacity(32 << 20);
+        let mut group = criterion.benchmark_group(format!("{len} byte records"));
+        group.throughput(Throughput::Bytes(bytes.len() as u64)).sample_size(10);
+        group.bench_function("crc and copy", |bencher| bencher.iter(|| floor(&bytes, &mut copy)));
+        let least = shortest(|| {
+            black_box(floor(&bytes, &mut copy));
+        });
+        for (name, options) in [
+            ("scan", Options::new()),
+            ("scan, skipping damage", Options::new().with("on_corruption", "skip")),
+        ] {
+            let table =
+                block_on(RecordioConnector.open(std::slice::from_ref(&file), &options)).expect("opens");
+            assert_eq!(scan(table.as_ref(), &file), BYTES / len);
+            group.bench_function(name, |bencher| bencher.iter(|| scan(table.as_ref(), &file)));
+            let time = shortest(|| {
+                black_box(scan(table.as_ref(), &file));
+            });
+            let ratio = time.as_secs_f64() / least.as_secs_f64();
+            println!("{len} byte records, {name}: {ratio:.2} x the time of CRC and copy");
+        }
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().measurement_time(Duration::from_secs(3)).warm_up_time(Duration::from_secs(1));
+    targets = scans
+}
+criterion_main!(benches);

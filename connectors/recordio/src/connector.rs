@@ -1,0 +1,139 @@
+//! The connector and its table: what the engine asks of the format.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{self, StreamExt};
+use recordfusion_core::{
+    BatchStream, BlockStream, Connector, Inspection, OptionInfo, Options, RecordFile, Result, ScanCounters,
+    ScanRequest, Table, Verification, Writer, first_blocks,
+};
+use recordfusion_protobuf::{FileDescriptors, RecordDecoder};
+
+use crate::fault::Limits;
+use crate::header::{ChunkHeader, HEADER_LEN};
+use crate::inspect::{inspect, verify};
+use crate::options::{ContainerOptions, OPTIONS, ReadOptions};
+use crate::read::ReadError;
+use crate::{scan, sink};
+
+/// Multiples at which ranges are cut. The format has no blocks; cuts that are finer find no more chunks.
+const ALIGNMENT: u64 = 64 << 10;
+
+/// RecordIO files of the PaddlePaddle family.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecordioConnector;
+
+impl Connector for RecordioConnector {
+    fn name(&self) -> &'static str {
+        "recordio"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["recordio"]
+    }
+
+    fn signature_len(&self) -> u64 {
+        HEADER_LEN as u64
+    }
+
+    fn recognises(&self, prefix: &[u8]) -> bool {
+        prefix.first_chunk().is_some_and(|header| {
+            let limits = Limits { payload: u32::MAX, ..Limits::default() };
+            ChunkHeader::parse(header, &limits).is_ok()
+        })
+    }
+
+    fn range_alignment(&self) -> u64 {
+        ALIGNMENT
+    }
+
+    fn options(&self) -> &'static [OptionInfo] {
+        &OPTIONS
+    }
+
+    fn write_options(&self) -> &'static [OptionInfo] {
+        &sink::OPTIONS
+    }
+
+    fn check_write_options(&self, options: &Options) -> Result<()> {
+        options.reject_unknown(&sink::OPTIONS)?;
+        sink::check_options(options)
+    }
+
+    fn writer(&self, schema: &SchemaRef, _extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        sink::writer(schema, options, None)
+    }
+
+    fn check_options(&self, options: &Options) -> Result<()> {
+        ReadOptions::from_options(options).map(drop)
+    }
+
+    fn open<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
+        async move {
+            let ReadOptions { records, container, trust_headers } = ReadOptions::from_options(options)?;
+            let descriptors: Vec<FileDescriptors> = files.iter().map(without_descriptors).collect();
+            let sample = first_blocks(files, records.sample_records(), |file| {
+                scan::records(file.clone(), 0..file.size, container, Arc::default())
+            });
+            let decoder = RecordDecoder::open(&descriptors, &records, &sample.await?)?;
+            Ok(Arc::new(RecordioTable { decoder, container, trust_headers }) as Arc<dyn Table>)
+        }
+        .boxed()
+    }
+
+    fn records(&self, file: &RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream {
+        scan::records(file.clone(), range, ContainerOptions::default(), counters)
+    }
+
+    fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {
+        inspect(file).boxed()
+    }
+
+    fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>> {
+        verify(file).map(|outcome| outcome.map_err(ReadError::of(file))).boxed()
+    }
+}
+
+/// The format has no room for descriptors.
+fn without_descriptors(file: &RecordFile) -> FileDescriptors {
+    FileDescriptors { file: file.name.clone(), ..FileDescriptors::default() }
+}
+
+/// The records of files, all read alike.
+#[derive(Debug)]
+struct RecordioTable {
+    decoder: RecordDecoder,
+    container: ContainerOptions,
+    trust_headers: bool,
+}
+
+impl Table for RecordioTable {
+    fn schema(&self) -> &SchemaRef {
+        self.decoder.schema()
+    }
+
+    fn proto_text(&self) -> Option<String> {
+        self.decoder.proto_text()
+    }
+
+    fn writer(&self, schema: &SchemaRef, _extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        sink::writer(schema, options, self.decoder.record_type())
+    }
+
+    fn scan(&self, request: ScanRequest) -> BatchStream {
+        if request.projection.columns.is_empty() && self.decoder.every_record_is_a_row() {
+            return scan::row_counts(&request, self.container, self.trust_headers);
+        }
+        match self.decoder.scan(&request.projection) {
+            Ok(decoder) => scan::batches(request, self.container, decoder),
+            Err(error) => stream::once(async { Err(error) }).boxed(),
+        }
+    }
+}

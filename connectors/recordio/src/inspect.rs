@@ -1,0 +1,70 @@
+//! A file described for people, and checked from end to end.
+
+use std::sync::Arc;
+
+use recordfusion_core::{ChunkSummary, Inspection, RecordFile, Result, ScanCounters, Verification};
+
+use crate::fault::Limits;
+use crate::header::{ChunkHeader, Codec, LENGTH_LEN, Layout};
+use crate::read::{ChunkSource, HeaderWalk, ReadError, ReadResult, StrictReader};
+
+/// Describes the file. Headers are enough for chunks that are not compressed; of others the sizes of the records,
+/// and the layout, are known only by reading them.
+pub(crate) async fn inspect(file: &RecordFile) -> Result<Inspection> {
+    let mut inspection =
+        Inspection { kind: "RecordIO".to_string(), size: file.size, ..Inspection::default() };
+    list_chunks(file, &mut inspection).await.map_err(ReadError::of(file))?;
+    Ok(inspection)
+}
+
+async fn list_chunks(file: &RecordFile, inspection: &mut Inspection) -> ReadResult<()> {
+    let counters = Arc::new(ScanCounters::default());
+    let limits = Limits::default();
+    let mut walk = HeaderWalk::new(file.clone(), limits, Arc::clone(&counters));
+    let mut chunks = ChunkSource::new(file.clone(), 0, 0, limits, counters);
+    while let Some((begin, header)) = walk.next(file.size).await? {
+        let (reading, decoded_size) = match header.certain_reading() {
+            Some(reading @ (_, Codec::None)) => (reading, record_bytes(&header, header.size.into())),
+            _ => read_chunk(&mut chunks, begin).await?,
+        };
+        let (layout, codec) = reading;
+        inspection.records += u64::from(header.count);
+        inspection.decoded_size = inspection.decoded_size.saturating_add(decoded_size);
+        inspection.chunks.push(ChunkSummary {
+            begin,
+            end: begin + header.chunk_len(),
+            kind: layout.name().to_string(),
+            codec: codec.name().to_string(),
+            records: header.count.into(),
+            data_size: header.size.into(),
+            decoded_size,
+        });
+    }
+    Ok(())
+}
+
+/// Bytes of the records of a payload, without their lengths.
+fn record_bytes(header: &ChunkHeader, decompressed: u64) -> u64 {
+    decompressed.saturating_sub(u64::from(header.count) * LENGTH_LEN)
+}
+
+async fn read_chunk(chunks: &mut ChunkSource, begin: u64) -> ReadResult<((Layout, Codec), u64)> {
+    let chunk = chunks.chunk_at(begin).await?.map_err(ReadError::at(begin))?;
+    let block = chunk.decode(&Limits::default(), &ScanCounters::default()).map_err(ReadError::at(begin))?;
+    Ok((chunk.reading, record_bytes(&chunk.header, block.data().len() as u64)))
+}
+
+/// Checks every checksum and decodes every chunk.
+pub(crate) async fn verify(file: &RecordFile) -> ReadResult<Verification> {
+    let counters = Arc::new(ScanCounters::default());
+    let limits = Limits::default();
+    let mut chunks = StrictReader::open(file.clone(), 0..file.size, limits, Arc::clone(&counters)).await?;
+    let mut verification = Verification::default();
+    while let Some(chunk) = chunks.next().await? {
+        let block = chunk.decode(&limits, &counters).map_err(ReadError::at(chunk.begin))?;
+        verification.chunks += 1;
+        verification.records += block.len() as u64;
+        verification.decoded_size += record_bytes(&chunk.header, block.data().len() as u64);
+    }
+    Ok(verification)
+}

@@ -1,0 +1,244 @@
+//! Intact chunks: tested where one should begin, or searched for.
+
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes, BytesMut};
+use recordfusion_core::{ReadAhead, RecordBlock, RecordFile, Result, ScanCounters};
+
+use crate::checksum::{Checksum, RunningChecksum};
+use crate::fault::{Fault, Limits};
+use crate::header::{ChunkHeader, Codec, HEADER_LEN, Layout, MAGIC};
+use crate::payload;
+
+/// Bytes that a search reads at a time.
+const SEARCH_STEP: u64 = 64 << 10;
+/// Bytes that are summed at a time.
+const SUM_STEP: u64 = 256 << 10;
+/// Bytes of a payload from which on a search remembers checksums.
+const LARGE: u64 = 64 << 10;
+
+/// A chunk whose checksum is right, so that it is certain where it ends.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    /// Offset of its first byte.
+    pub begin: u64,
+    /// The header.
+    pub header: ChunkHeader,
+    /// Layout and codec.
+    pub reading: (Layout, Codec),
+    /// The payload as it is stored.
+    pub payload: Bytes,
+}
+
+impl Chunk {
+    /// Offset of the first byte behind it.
+    pub fn end(&self) -> u64 {
+        self.begin + self.header.chunk_len()
+    }
+
+    /// The records, and their counters.
+    pub fn decode(
+        &self,
+        limits: &Limits,
+        counters: &ScanCounters,
+    ) -> std::result::Result<RecordBlock, Fault> {
+        let decode = || payload::decode(&self.header, self.reading, self.begin, &self.payload, limits);
+        let block = counters.decompress_time.time(decode)?;
+        counters.bytes_decompressed.add(block.data().len() as u64);
+        counters.chunks_read.add(1);
+        Ok(block)
+    }
+}
+
+/// The bytes of a file from some place on, as far as they are needed, and the chunks in them.
+pub(crate) struct ChunkSource {
+    source: ReadAhead,
+    limits: Limits,
+    counters: Arc<ScanCounters>,
+    /// Offset of the first of `bytes`, which end where `source` goes on.
+    begin: u64,
+    bytes: BytesMut,
+    /// What a search knows of the checksums of `bytes`.
+    sums: Vec<(Checksum, RunningChecksum)>,
+}
+
+impl ChunkSource {
+    /// Reads from `position` on. Nothing at or behind `end` is read ahead.
+    pub fn new(
+        file: RecordFile,
+        position: u64,
+        end: u64,
+        limits: Limits,
+        counters: Arc<ScanCounters>,
+    ) -> Self {
+        let source = ReadAhead::new(file, position, end, Arc::clone(&counters));
+        Self { source, limits, counters, begin: position, bytes: BytesMut::new(), sums: Vec::new() }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &RecordFile {
+        self.source.file()
+    }
+
+    /// The chunk that begins at `position`, or why none does.
+    pub async fn chunk_at(&mut self, position: u64) -> Result<std::result::Result<Chunk, Fault>> {
+        self.test(position, false).await
+    }
+
+    /// The next chunk that begins at or behind `from`, and before `until`.
+    pub async fn find(&mut self, from: u64, until: u64) -> Result<Option<Chunk>> {
+        let mut from = from;
+        while let Some(magic) = self.next_magic(from, until).await? {
+            if let Ok(chunk) = self.test(magic, true).await? {
+                return Ok(Some(chunk));
+            }
+            from = magic + MAGIC.len() as u64;
+        }
+        Ok(None)
+    }
+
+    /// The same, and why no chunk begins at `from`, if none does.
+    pub async fn find_or_fault(&mut self, from: u64, until: u64) -> Result<(Option<Chunk>, Option<Fault>)> {
+        match self.test(from, false).await? {
+            Ok(chunk) => Ok((Some(chunk), None)),
+            Err(fault) => Ok((self.find(from + 1, until).await?, Some(fault))),
+        }
+    }
+
+    /// The place of the next magic that begins at or behind `from`, and before `until`.
+    async fn next_magic(&mut self, from: u64, until: u64) -> Result<Option<u64>> {
+        let overlap = MAGIC.len() as u64 - 1;
+        let end = until.saturating_add(overlap).min(self.file().size);
+        let mut from = from;
+        while from + overlap < end {
+            self.go_to(from);
+            let have = self.begin + self.bytes.len() as u64;
+            let upto = have.max(from + SEARCH_STEP).min(end);
+            self.fill(upto).await?;
+            let searched = self.slice(from, upto);
+            if let Some(at) = memchr::memmem::find(searched, &MAGIC) {
+                return Ok(Some(from + at as u64));
+            }
+            from = upto - overlap;
+            if upto == end {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    async fn test(&mut self, position: u64, searching: bool) -> Result<std::result::Result<Chunk, Fault>> {
+        self.go_to(position);
+        let left = self.file().size.saturating_sub(position);
+        self.fill(position + left.min(HEADER_LEN as u64)).await?;
+        let parsed = match self.slice(position, position + HEADER_LEN as u64).first_chunk() {
+            Some(bytes) => ChunkHeader::parse(bytes, &self.limits),
+            None => Err(cut_header(self.slice(position, position + left))),
+        };
+        let header = match parsed {
+            Ok(header) if header.chunk_len() > left => {
+                return Ok(Err(Fault::PayloadCut { missing: header.chunk_len() - left }));
+            }
+            Ok(header) => header,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let (begin, end) = (position + HEADER_LEN as u64, position + header.chunk_len());
+        self.source.extend_limit(end);
+        let counters = Arc::clone(&self.counters);
+        let reading = if searching {
+            self.fill(end).await?;
+            counters.decompress_time.time(|| header.reading(|kind| self.searched_sum(kind, begin, end)))
+        } else {
+            let sums = self.fill_and_sum(begin, end, &header).await?;
+            let sum = |kind| sums.iter().find(|(known, _)| *known == kind).map_or(0, |(_, sum)| *sum);
+            header.reading(sum)
+        };
+        Ok(reading.map(|reading| {
+            let payload = self.take(position, end).slice(HEADER_LEN..);
+            Chunk { begin: position, header, reading, payload }
+        }))
+    }
+
+    /// Reads up to the offset `end`, and gives the checksums of the bytes from `begin` on: each part is summed while
+    /// it is in the processor's cache.
+    async fn fill_and_sum(
+        &mut self,
+        begin: u64,
+        end: u64,
+        header: &ChunkHeader,
+    ) -> Result<Vec<(Checksum, u32)>> {
+        let missing = (end - self.begin).saturating_sub(self.bytes.len() as u64);
+        self.bytes.reserve(missing as usize);
+        let mut sums: Vec<(Checksum, u32)> = header.checksums().map(|kind| (kind, 0)).collect();
+        let mut position = begin;
+        while position < end {
+            let next = end.min(position + SUM_STEP);
+            self.fill(next).await?;
+            let part = self.slice(position, next);
+            let add = || sums.iter_mut().for_each(|(kind, sum)| *sum = kind.append(*sum, part));
+            self.counters.decompress_time.time(add);
+            position = next;
+        }
+        Ok(sums)
+    }
+
+    /// The checksum of the bytes between two offsets, all of which are here, where many may be asked for.
+    fn searched_sum(&mut self, kind: Checksum, from: u64, to: u64) -> u32 {
+        if to - from < LARGE {
+            return kind.of(self.slice(from, to));
+        }
+        let known = self.sums.iter().position(|(known, _)| *known == kind);
+        let index = known.unwrap_or_else(|| {
+            self.sums.push((kind, RunningChecksum::new(kind, from)));
+            self.sums.len() - 1
+        });
+        let part = self.sums.get_mut(index).and_then(|(_, sum)| sum.part(self.begin, &self.bytes, from, to));
+        part.unwrap_or_else(|| kind.of(self.slice(from, to)))
+    }
+
+    /// The bytes between two offsets, as far as they are here.
+    fn slice(&self, from: u64, to: u64) -> &[u8] {
+        let index = |at: u64| (at.saturating_sub(self.begin) as usize).min(self.bytes.len());
+        self.bytes.get(index(from)..index(to)).unwrap_or_default()
+    }
+
+    /// Says that nothing before `position` is needed any more.
+    fn go_to(&mut self, position: u64) {
+        let have = self.begin..=self.begin + self.bytes.len() as u64;
+        if !have.contains(&position) {
+            self.bytes.clear();
+            self.sums.clear();
+            self.source.seek(position);
+            self.begin = position;
+            return;
+        }
+        self.sums.retain_mut(|(_, sum)| sum.forget(position).is_some());
+        let needed = self.sums.iter_mut().filter_map(|(_, sum)| sum.forget(position));
+        let first = needed.min().unwrap_or(position).clamp(self.begin, position);
+        self.bytes.advance((first - self.begin) as usize);
+        self.begin = first;
+    }
+
+    /// Reads up to the offset `end`, which lies in the file.
+    async fn fill(&mut self, end: u64) -> Result<()> {
+        let have = self.begin + self.bytes.len() as u64;
+        match end.checked_sub(have) {
+            Some(missing) if missing > 0 => self.source.take_into(missing, &mut self.bytes).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// The bytes between two offsets, which are here; all before `to` is gone then.
+    fn take(&mut self, from: u64, to: u64) -> Bytes {
+        self.sums.clear();
+        self.bytes.advance((from - self.begin) as usize);
+        self.begin = to;
+        self.bytes.split_to((to - from) as usize).freeze()
+    }
+}
+
+/// What is wrong with the last bytes of a file, which are too few for a header.
+pub(super) fn cut_header(bytes: &[u8]) -> Fault {
+    let magic = bytes.get(..MAGIC.len()).unwrap_or(bytes);
+    if MAGIC.starts_with(magic) { Fault::HeaderCut } else { Fault::Magic(magic.to_vec()) }
+}

@@ -1,0 +1,11 @@
+//! The reader and the writer against files of other writers, against each other, and against damage.
+
+mod connector;
+mod damage;
+mod fixtures;
+mod ranges;
+mod support;
+mod sweeps;
+mod text_and_messages;
+mod write_fixtures;
+mod writing;
