@@ -21,6 +21,7 @@ mod proto_json;
 mod record;
 mod rows;
 mod schema;
+pub mod shredded;
 mod text;
 mod view;
 mod well_known;

@@ -13,7 +13,8 @@ use recordfusion_protobuf::{BatchDecoder, DecodedBatch};
 
 use crate::header::ChunkKind;
 use crate::read::index::data_part;
-use crate::read::{BlockReader, Damage, GatheredBlocks, HeaderWalk, ReadError, ReadResult};
+use crate::read::{BlockReader, Damage, GatheredBlocks, HeaderWalk, Piece, ReadError, ReadResult};
+use crate::transposed::columns::ColumnReader;
 
 /// The records of a range as bytes, a block a chunk, without the index of an ArrayRecord file.
 pub(crate) fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream {
@@ -21,7 +22,7 @@ pub(crate) fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCou
         let part = data_part(&file, &counters).await?;
         let blocks = BlockReader::new(part, range, counters);
         Ok::<_, Error>(stream::try_unfold((blocks, file), |(mut blocks, file)| async move {
-            let block = blocks.next().await.map_err(ReadError::of(&file))?;
+            let block = blocks.next_records().await.map_err(ReadError::of(&file))?;
             Ok(block.map(|block| (block, (blocks, file))))
         }))
     };
@@ -49,9 +50,13 @@ pub(crate) fn batches(request: ScanRequest, decoder: BatchDecoder) -> BatchStrea
     let open = async move {
         let part = data_part(&request.file, &request.counters).await?;
         let blocks = BlockReader::new(part, request.range.clone(), Arc::clone(&request.counters));
+        let columns = ColumnReader::new(&decoder);
+        let mut blocks = GatheredBlocks::new(blocks);
+        blocks.keep_transposed(columns.is_some(), request.batch_size);
         let scan = BatchScan {
-            blocks: GatheredBlocks::new(blocks),
+            blocks,
             decoder,
+            columns,
             left: request.limit.unwrap_or(usize::MAX),
             current: None,
             request,
@@ -67,10 +72,20 @@ struct BatchScan {
     blocks: GatheredBlocks,
     decoder: BatchDecoder,
     request: ScanRequest,
+    /// Takes columns from transposed chunks; `None` if the decoder needs whole records.
+    columns: Option<ColumnReader>,
     /// Rows that the limit still allows.
     left: usize,
-    /// Records that were read, and how many of them were decoded.
-    current: Option<(RecordBlock, usize)>,
+    /// What was read and not yet handed out.
+    current: Option<Current>,
+}
+
+/// What the next batches come from.
+enum Current {
+    /// Records, and how many of them were decoded.
+    Records(RecordBlock, usize),
+    /// Rows that are decoded.
+    Rows(RecordBatch),
 }
 
 impl BatchScan {
@@ -79,23 +94,58 @@ impl BatchScan {
         if wanted == 0 {
             return Ok(None);
         }
-        let file = &self.request.file;
-        let (block, begin) = match self.current.take() {
+        let current = match self.current.take() {
             Some(current) => current,
-            None => match self.blocks.next(wanted).await.map_err(ReadError::of(file))? {
-                Some(block) => (block, 0),
+            None => match self.read(wanted).await? {
+                Some(current) => current,
                 None => return Ok(None),
             },
         };
+        let (block, begin) = match current {
+            Current::Records(block, begin) => (block, begin),
+            Current::Rows(rows) => return Ok(Some(self.slice(rows, wanted))),
+        };
+        let file = &self.request.file;
         let end = block.len().min(begin + wanted);
         let counters = &self.request.counters;
         let decode = || self.decoder.decode(&file.name, &block, begin..end, counters);
         let DecodedBatch { batch, consumed } = counters.decode_time.time(decode)?;
         self.left -= batch.num_rows();
         if begin + consumed < block.len() {
-            self.current = Some((block, begin + consumed));
+            self.current = Some(Current::Records(block, begin + consumed));
         }
         Ok(Some(batch))
+    }
+
+    /// The next records, or the rows of the next chunk.
+    async fn read(&mut self, wanted: usize) -> Result<Option<Current>> {
+        let file = &self.request.file;
+        let Some(piece) = self.blocks.next(wanted).await.map_err(ReadError::of(file))? else {
+            return Ok(None);
+        };
+        let chunk = match piece {
+            Piece::Records(block) => return Ok(Some(Current::Records(block, 0))),
+            Piece::Transposed(chunk) => chunk,
+        };
+        let blocks = &mut self.blocks.blocks;
+        if let Some(columns) = &mut self.columns
+            && let Some(rows) = blocks.columns(&chunk, columns, &mut self.decoder)
+        {
+            return Ok(Some(Current::Rows(rows)));
+        }
+        let block = blocks.decode(&chunk).map_err(ReadError::of(file))?;
+        Ok(block.map(|block| Current::Records(block, 0)))
+    }
+
+    /// The first `wanted` rows; the others are for later.
+    fn slice(&mut self, rows: RecordBatch, wanted: usize) -> RecordBatch {
+        let batch = rows.slice(0, wanted.min(rows.num_rows()));
+        self.left -= batch.num_rows();
+        if batch.num_rows() < rows.num_rows() {
+            let len = batch.num_rows();
+            self.current = Some(Current::Rows(rows.slice(len, rows.num_rows() - len)));
+        }
+        batch
     }
 }
 

@@ -13,7 +13,7 @@ mod gather;
 pub(crate) mod index;
 mod walk;
 
-pub(crate) use blocks::BlockReader;
+pub(crate) use blocks::{BlockReader, Large, Piece};
 pub(crate) use chunks::{ChunkReader, read_metadata};
 pub(crate) use gather::GatheredBlocks;
 pub(crate) use walk::HeaderWalk;

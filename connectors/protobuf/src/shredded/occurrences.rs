@@ -1,0 +1,153 @@
+//! Which row each value belongs to, noted while a walk goes backwards.
+
+use super::layout::{Layout, Leaf, Message};
+use super::{MAX_ROWS, NOWHERE, Unfit};
+use crate::plan::Member;
+
+/// What was met in some records, from the last to the first.
+///
+/// Rows are counted backwards: row 0 of the records is the last of them. They are those of the message that the
+/// walk stands in; a message that is no item of a list has the row of its holder.
+#[derive(Debug, Default)]
+pub struct Occurrences {
+    /// The row that the walk stands in.
+    row: u32,
+    records: u32,
+    too_many: bool,
+    pub(super) mismatches: u64,
+    pub(super) leaves: Vec<Vec<u32>>,
+    pub(super) messages: Vec<Met>,
+    oneofs: Vec<LastMember>,
+    pub(super) cases: Vec<Case>,
+}
+
+/// The messages that were met at one place.
+#[derive(Debug, Default)]
+pub(super) struct Met {
+    /// The row of each in its holder.
+    pub rows: Vec<u32>,
+    /// The holder's row, to return to.
+    holder: u32,
+}
+
+/// The member of a oneof that was met first.
+#[derive(Debug, Clone, Copy)]
+struct LastMember {
+    row: u32,
+    output: u32,
+    /// Whether another member was met before it: nothing counts any more.
+    replaces: bool,
+}
+
+/// The member of a oneof that is set in a row of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Case {
+    /// The message that has the oneof.
+    pub holder: Message,
+    pub row: u32,
+    /// The column that tells the member, and the member's index there.
+    pub shown: (u32, u32),
+}
+
+impl Occurrences {
+    /// Forgets everything, and is ready for records of this layout.
+    pub fn reset(&mut self, layout: &Layout) {
+        (self.row, self.records, self.too_many, self.mismatches) = (0, 0, false, 0);
+        self.leaves.resize_with(layout.leaves.len(), Vec::new);
+        self.leaves.iter_mut().for_each(Vec::clear);
+        self.messages.resize_with(layout.messages.len(), Met::default);
+        self.messages.iter_mut().for_each(|met| met.rows.clear());
+        self.oneofs.clear();
+        self.oneofs.resize(layout.oneofs, LastMember { row: NOWHERE, output: 0, replaces: false });
+        self.cases.clear();
+    }
+
+    /// A value of `leaf`.
+    #[inline(always)]
+    pub fn value(&mut self, leaf: Leaf, form: u8) {
+        let occurrence = self.row << 8 | u32::from(form);
+        if let Some(occurrences) = self.leaves.get_mut(leaf.index()) {
+            occurrences.push(occurrence);
+        }
+    }
+
+    /// A value of `leaf`, which is a member of a oneof.
+    pub fn member(&mut self, layout: &Layout, leaf: Leaf, form: u8) {
+        let planned = &layout.leaves[leaf.index()];
+        let row = match planned.member {
+            Some(member) if !self.stays(planned.holder, member) => NOWHERE,
+            _ => self.row,
+        };
+        self.leaves[leaf.index()].push(row << 8 | u32::from(form));
+    }
+
+    /// The end of a message, which a walk backwards meets first. The holder's fields go on after
+    /// [`Self::close`].
+    pub fn open(&mut self, layout: &Layout, message: Message) {
+        let planned = layout.message(message);
+        let met = &mut self.messages[usize::from(message.0)];
+        met.holder = self.row;
+        if self.row == NOWHERE {
+            return;
+        }
+        match planned.member {
+            Some(member) if !self.stays(planned.holder, member) => self.row = NOWHERE,
+            _ => {
+                let met = &mut self.messages[usize::from(message.0)];
+                met.rows.push(self.row);
+                if planned.rows == message {
+                    self.too_many |= met.rows.len() >= MAX_ROWS;
+                    self.row = (met.rows.len() - 1) as u32;
+                }
+            }
+        }
+    }
+
+    /// The begin of a message: its holder's fields go on.
+    pub fn close(&mut self, message: Message) {
+        self.row = self.messages[usize::from(message.0)].holder;
+    }
+
+    /// The begin of as many records.
+    #[inline(always)]
+    pub fn complete(&mut self, records: u32) {
+        self.records = self.records.wrapping_add(records);
+        self.row = self.records;
+    }
+
+    /// A known field with another wire type.
+    pub fn mismatch(&mut self) {
+        self.mismatches += 1;
+    }
+
+    /// The number of records that were completed.
+    ///
+    /// # Errors
+    /// [`Unfit`] if there was more of something than can be noted.
+    pub fn records(&self) -> Result<usize, Unfit> {
+        let records = self.records as usize;
+        if self.too_many || records >= MAX_ROWS { Err(Unfit) } else { Ok(records) }
+    }
+
+    /// The leaves that have values, with the forms of these, from the last to the first.
+    pub fn met(&self) -> impl Iterator<Item = (Leaf, impl ExactSizeIterator<Item = u8>)> {
+        let met = (0..).zip(&self.leaves).filter(|(_, occurrences)| !occurrences.is_empty());
+        met.map(|(leaf, occurrences)| (Leaf(leaf), occurrences.iter().map(|occurrence| *occurrence as u8)))
+    }
+
+    /// Whether `member`, met in the row, is not replaced by what follows it.
+    fn stays(&mut self, holder: Message, member: Member) -> bool {
+        let row = self.row;
+        let Some(last) = self.oneofs.get_mut(member.oneof as usize) else { return false };
+        if row == NOWHERE {
+            return false;
+        }
+        if last.row != row {
+            *last = LastMember { row, output: member.output, replaces: false };
+            self.cases.extend(member.case.map(|shown| Case { holder, row, shown }));
+            return true;
+        }
+        last.replaces |= last.output != member.output;
+        !last.replaces
+    }
+}

@@ -1,0 +1,115 @@
+//! Values that were cut into fields because they look like messages, put together again (section 5.4).
+
+use std::collections::hash_map::Entry;
+
+use arrow::buffer::Buffer;
+use recordfusion_protobuf::shredded::Unfit;
+
+use super::super::header::{Action, Literal, Node};
+use super::paths::Reader;
+use super::walk::Walk;
+use crate::cursor::Cursor;
+
+/// Most messages inside a captured value. Writers stop at 100.
+const MAX_DEPTH: usize = 1 << 10;
+
+/// The unread part of a buffer below a captured value.
+pub(super) struct Part {
+    bytes: Buffer,
+    at: usize,
+}
+
+impl Part {
+    /// The next `len` bytes.
+    fn take(&mut self, len: usize) -> Result<&[u8], Unfit> {
+        let end = self.at.checked_add(len).ok_or(Unfit)?;
+        let bytes = self.bytes.get(self.at..end).ok_or(Unfit)?;
+        self.at = end;
+        Ok(bytes)
+    }
+
+    /// The next string, with its length.
+    fn take_string(&mut self) -> Result<&[u8], Unfit> {
+        let rest = self.bytes.get(self.at..).ok_or(Unfit)?;
+        let mut cursor = Cursor(rest);
+        let len = cursor.varint32().ok_or(Unfit)? as usize;
+        let prefix = rest.len() - cursor.len() as usize;
+        self.take(prefix.checked_add(len).ok_or(Unfit)?)
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Appends the content of the message whose end was just met to what is captured, and gives the node of its
+    /// begin. `index`: the node, or the base of the transition, behind the end.
+    ///
+    /// The bytes come last to first, so that they are turned round when all are there.
+    pub(super) fn capture_message(&mut self, mut index: usize, mut implicit: bool) -> Result<usize, Unfit> {
+        let begin = self.captured.len();
+        let mut open: Vec<(usize, Literal)> = Vec::new();
+        loop {
+            if !implicit {
+                index += self.transition().ok_or(Unfit)?;
+            }
+            let node = *self.nodes.header.nodes.get(index).ok_or(Unfit)?;
+            match node.action {
+                Action::NoOp => {}
+                Action::SubmessageStart => match open.pop() {
+                    Some((end, tag)) => {
+                        let len = u32::try_from(self.captured.len() - end).map_err(|_| Unfit)?;
+                        self.put_literal(Literal::varint(len));
+                        self.put_literal(tag);
+                    }
+                    None => break,
+                },
+                Action::SubmessageEnd if open.len() < MAX_DEPTH => {
+                    open.push((self.captured.len(), node.literal));
+                }
+                Action::Literal => self.put_literal(node.literal),
+                Action::Varint | Action::Fixed | Action::String => self.put_value(&node)?,
+                _ => return Err(Unfit),
+            }
+            self.spend()?;
+            (index, implicit) = (node.base as usize, node.implicit);
+        }
+        if let Some(captured) = self.captured.get_mut(begin..) {
+            captured.reverse();
+        }
+        Ok(index)
+    }
+
+    /// Counts a step, and checks that the values do not grow beyond what the records can be.
+    fn spend(&mut self) -> Result<(), Unfit> {
+        self.budget = self.budget.checked_sub(1).ok_or(Unfit)?;
+        if self.captured.len() > self.most_captured { Err(Unfit) } else { Ok(()) }
+    }
+
+    fn put_literal(&mut self, Literal { bytes, len }: Literal) {
+        self.captured.extend(bytes.iter().rev().take(usize::from(len)));
+    }
+
+    fn put_value(&mut self, node: &Node) -> Result<(), Unfit> {
+        self.nodes.paths.claim(node.buffer, Reader::Capture)?;
+        let part = match self.parts.entry(node.buffer) {
+            Entry::Occupied(part) => part.into_mut(),
+            Entry::Vacant(none) => {
+                let bytes = self.buckets.buffer(node.buffer, self.decompressor)?;
+                none.insert(Part { bytes, at: 0 })
+            }
+        };
+        match node.action {
+            Action::String => self.captured.extend(part.take_string()?.iter().rev()),
+            Action::Fixed => self.captured.extend(part.take(usize::from(node.width))?.iter().rev()),
+            _ => {
+                let bytes = part.take(usize::from(node.width))?;
+                if bytes.iter().any(|byte| byte & 0x80 != 0) {
+                    return Err(Unfit);
+                }
+                // All but the last byte say that more follow; the last comes first.
+                let continued = std::iter::once(0).chain(std::iter::repeat(0x80));
+                self.captured.extend(bytes.iter().rev().zip(continued).map(|(byte, bit)| byte | bit));
+            }
+        }
+        self.put_literal(node.literal);
+        Ok(())
+    }
+}
