@@ -75,7 +75,8 @@ impl Target<'_> {
             Op::View | Op::StrictText => self.mixed_views(bytes),
             Op::Owned { strict } => self.owned(bytes, strict),
             Op::Serialized => self.serialized(bytes),
-            _ => Err(Unfit),
+            // Numbers of which all are packed.
+            _ => self.numbers(&mut None, bytes),
         }
     }
 

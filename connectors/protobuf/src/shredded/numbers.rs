@@ -19,6 +19,17 @@ pub trait Numbers {
     fn is_complete(&self) -> bool;
 }
 
+/// No numbers.
+impl Numbers for Option<std::convert::Infallible> {
+    fn next(&mut self, _: u8) -> u64 {
+        0
+    }
+
+    fn is_complete(&self) -> bool {
+        true
+    }
+}
+
 impl Target<'_> {
     /// Puts numbers to their rows, and such that are packed.
     pub(super) fn numbers(

@@ -29,7 +29,7 @@ struct Layout {
 fn layouts() -> impl Strategy<Value = Layout> {
     let codecs = proptest::sample::select(CODECS.to_vec());
     let fractions = proptest::sample::select(vec![0.0, 0.05, 1.0]);
-    let sizes = proptest::sample::select(vec![300u64, 1 << 20]);
+    let sizes = proptest::sample::select(vec![300u64, 1 << 20, 1 << 20, 1 << 20]);
     (codecs, fractions, sizes).prop_map(|(codec, bucket_fraction, chunk_size)| Layout {
         codec,
         bucket_fraction,
@@ -54,7 +54,7 @@ const OPTIONS: [(&str, &[&str]); 22] = [
     ("timestamp", &["ns", "struct"]),
     ("duration", &["int64", "struct"]),
     ("recursion", &["json", "drop"]),
-    ("recursion_depth", &["0", "3"]),
+    ("recursion_depth", &["0", "2"]),
     ("oneof_case", &["true"]),
     ("invalid_utf8", &["error", "replace", "null"]),
     ("on_bad_record", &["skip", "null"]),
@@ -65,7 +65,7 @@ const OPTIONS: [(&str, &[&str]); 22] = [
 
 fn options() -> impl Strategy<Value = Options> {
     let one = (0..OPTIONS.len(), any::<Index>());
-    proptest::collection::vec(one, 0..4).prop_map(|picks| {
+    proptest::collection::vec(one, 0..3).prop_map(|picks| {
         picks.into_iter().fold(Options::new(), |options, (option, value)| {
             let (name, values) = OPTIONS[option];
             options.with(name, values[value.index(values.len())])

@@ -17,7 +17,7 @@ pub const SCHEMAS: [&str; 2] = [
        int32 a = 1; string b = 2; repeated int32 c = 3; oneof o { string x = 4; sint32 y = 5; Leaf z = 6; }
        repeated Leaf d = 7; Leaf e = 8; map<string, E> f = 9; bytes g = 10;
      }
-     message Leaf { fixed32 a = 1; optional string b = 2; repeated double c = 3; M back = 4; }
+     message Leaf { fixed32 a = 1; optional string b = 2; repeated double c = 3; Sub back = 4; }
      message M {
        int32 i = 1; int64 l = 2; uint32 u = 3; uint64 ul = 4; sint32 z = 5; sint64 zl = 6; bool t = 7; E e = 8;
        fixed32 f = 9; sfixed64 fl = 10; float fp = 11; double d = 12; string s = 13; bytes b = 14; Sub sub = 15;
@@ -40,7 +40,7 @@ pub const SCHEMAS: [&str; 2] = [
        oneof o { string x = 4; sint32 y = 5; Leaf z = 6; } repeated Leaf d = 7; optional Leaf e = 8;
        map<string, E> f = 9; optional bytes g = 10 [default = 'gg'];
      }
-     message Leaf { optional fixed32 a = 1; optional string b = 2; repeated double c = 3; optional M back = 4; }
+     message Leaf { optional fixed32 a = 1; optional string b = 2; repeated double c = 3; optional Sub back = 4; }
      message M {
        optional int32 i = 1 [default = 7]; optional int64 l = 2; optional uint32 u = 3; optional uint64 ul = 4;
        optional sint32 z = 5; optional sint64 zl = 6; optional bool t = 7 [default = true]; optional E e = 8;
@@ -57,7 +57,7 @@ pub const SCHEMAS: [&str; 2] = [
        optional google.protobuf.Int64Value wi = 38; optional google.protobuf.StringValue ws = 39;
        optional google.protobuf.Struct js = 40; optional google.protobuf.Value jv = 41;
        repeated group Rg = 42 { optional E e = 1; optional Leaf l = 2; optional string s = 3; }
-       oneof two { E te = 43; string tt = 44; } optional M self = 45; repeated E ree = 46;
+       oneof two { int32 te = 43; string tt = 44; } optional M self = 45; repeated E ree = 46;
        extensions 48 to 50;
      }
      extend M { optional string extra = 48; repeated Sub extras = 49; }",

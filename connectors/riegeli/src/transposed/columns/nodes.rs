@@ -65,14 +65,8 @@ impl<'a> Nodes<'a> {
 
     pub fn new(parts: &'a Parts<'_>, layout: &'a Layout) -> Self {
         let header = &parts.table;
-        let unresolved = Step {
-            path: Self::UNRESOLVED,
-            target: 0,
-            base: 0,
-            kind: Kind::Pass,
-            form: 0,
-            implicit: false,
-        };
+        let unresolved =
+            Step { path: Self::UNRESOLVED, target: 0, base: 0, kind: Kind::Pass, form: 0, implicit: false };
         let steps = vec![unresolved; header.nodes.len()];
         Self { header, paths: Paths::new(layout, parts.buffers.len()), steps }
     }
@@ -198,12 +192,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// A value that is not wanted.
-    fn passed(
-        &mut self,
-        path: u16,
-        meaning: Meaning,
-        buffer: Option<u32>,
-    ) -> Result<(Kind, u16, u8), Unfit> {
+    fn passed(&mut self, path: u16, meaning: Meaning, buffer: Option<u32>) -> Result<(Kind, u16, u8), Unfit> {
         if let Some(buffer) = buffer {
             self.paths.claim(buffer, Reader::Nobody)?;
         }
