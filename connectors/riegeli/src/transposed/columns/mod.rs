@@ -17,6 +17,7 @@ mod buckets;
 mod capture;
 mod nodes;
 mod paths;
+mod step;
 mod values;
 mod walk;
 
@@ -40,7 +41,7 @@ use buckets::Buckets;
 use nodes::Nodes;
 use paths::{LeafSource, NumberKind};
 use values::{Fixed, Varints, string_places};
-use walk::Walk;
+use walk::{Walk, expand_transitions};
 
 /// Takes the columns of a scan from transposed chunks; keeps its memory from chunk to chunk.
 #[derive(Debug)]
@@ -86,15 +87,16 @@ impl ColumnReader {
         if parts.table.has_non_proto || parts.table.nodes.len() > Nodes::MOST {
             return Err(Unfit);
         }
-        self.transitions.resize(parts.transitions.size() as usize, 0);
-        decompressor.decompress_into(parts.transitions, &mut self.transitions)?;
+        let stored = decompressor.decompress_scratch(parts.transitions)?;
+        let budget = step_budget(header, &parts.table, stored.len() as u64);
+        expand_transitions(stored, &mut self.transitions);
         self.occurrences.reset(&self.layout);
         let mut walk = Walk {
             nodes: Nodes::new(&parts, &self.layout),
             parts: HashMap::new(),
-            budget: step_budget(header, &parts.table, self.transitions.len() as u64),
-            transitions: self.transitions.iter(),
-            repeat: 0,
+            budget,
+            transitions: &self.transitions,
+            taken: 0,
             occurrences: &mut self.occurrences,
             buckets: Buckets::new(&parts, data),
             decompressor: &mut *decompressor,

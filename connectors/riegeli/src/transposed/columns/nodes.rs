@@ -5,46 +5,8 @@ use recordfusion_protobuf::shredded::{Layout, Leaf, Meaning, STORED, Unfit};
 use super::super::Parts;
 use super::super::header::{Action, Header, Node, Tagged};
 use super::paths::{NumberKind, Paths, RECORD, Reader};
+use super::step::{Kind, Step};
 use super::values::FIRST_INLINE;
-
-/// What the walk does at a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Goes on with the path `target`.
-    Pass,
-    /// As [`Self::Pass`], behind the begin of `form` records.
-    Records,
-    /// Notes a value of the leaf `target`.
-    Value,
-    /// Notes a value of the leaf `target`, which is a member of a oneof.
-    Member,
-    /// Enters the message at the path `target`.
-    Open,
-    /// Leaves a message, for the path `target`.
-    Close,
-    /// Counts a field with another wire type, and goes on with the path `target`.
-    Mismatch,
-    /// Notes the message at the path `target`, which is stored as a string.
-    Message,
-    /// Puts together the bytes of a value of the leaf `target`.
-    Capture,
-}
-
-/// A node as it is to the walk, or a run of nodes from it on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
-    /// The path that the node belongs to.
-    pub path: u16,
-    /// A path or a leaf.
-    pub target: u16,
-    /// The node that the next transition counts from.
-    pub base: u16,
-    pub kind: Kind,
-    /// The form of a value, or a number of records.
-    pub form: u8,
-    /// Whether `base` is the next node, without a transition.
-    pub implicit: bool,
-}
 
 /// The nodes of a chunk.
 pub(super) struct Nodes<'a> {
@@ -60,14 +22,9 @@ impl<'a> Nodes<'a> {
     /// Most nodes that are passed at one step, so that a node is looked at no more often.
     const LONGEST_RUN: usize = 64;
 
-    /// The path of nodes that are not resolved.
-    const UNRESOLVED: u16 = u16::MAX;
-
     pub fn new(parts: &'a Parts<'_>, layout: &'a Layout) -> Self {
         let header = &parts.table;
-        let unresolved =
-            Step { path: Self::UNRESOLVED, target: 0, base: 0, kind: Kind::Pass, form: 0, implicit: false };
-        let steps = vec![unresolved; header.nodes.len()];
+        let steps = vec![Step::UNRESOLVED; header.nodes.len()];
         Self { header, paths: Paths::new(layout, parts.buffers.len()), steps }
     }
 
@@ -75,27 +32,24 @@ impl<'a> Nodes<'a> {
     #[inline(always)]
     pub fn step(&mut self, index: usize, path: u16) -> Result<Step, Unfit> {
         match self.steps.get(index) {
-            Some(step) if step.path == path => Ok(*step),
+            Some(step) if step.path() == path => Ok(*step),
             _ => self.new_step(index, path),
         }
     }
 
     /// Resolves a node, and what can be passed together with it.
+    #[cold]
     #[inline(never)]
     fn new_step(&mut self, index: usize, path: u16) -> Result<Step, Unfit> {
         let mut step = self.single_step(index, path)?;
         for _ in 1..Self::LONGEST_RUN {
-            if !step.implicit || !step.is_pass() {
-                break;
-            }
-            let next = self.single_step(usize::from(step.base), step.target)?;
-            let records = step.form.checked_add(next.form);
-            let (true, Some(records)) = (next.is_pass(), records) else { break };
-            let kind = if records > 0 { Kind::Records } else { Kind::Pass };
-            step = Step { path, kind, form: records, ..next };
+            let Some(behind) = step.path_behind().filter(|_| step.implicit()) else { break };
+            let next = self.single_step(step.base(), behind)?;
+            let Some(both) = step.followed_by(next) else { break };
+            step = both;
         }
         // Detours belong to no path.
-        if let Some(known) = self.steps.get_mut(index).filter(|known| known.path == path) {
+        if let Some(known) = self.steps.get_mut(index).filter(|known| known.path() == path) {
             *known = step;
         }
         Ok(step)
@@ -104,17 +58,17 @@ impl<'a> Nodes<'a> {
     /// The step at one node.
     fn single_step(&mut self, index: usize, path: u16) -> Result<Step, Unfit> {
         let known = *self.steps.get(index).ok_or(Unfit)?;
-        if known.path == path {
+        if known.path() == path {
             return Ok(known);
         }
         let node = *self.header.nodes.get(index).ok_or(Unfit)?;
         let (kind, target, form) = match node.action {
             Action::NoOp => (Kind::Pass, path, 0),
-            _ if known.path != Self::UNRESOLVED => return Err(Unfit),
+            _ if known != Step::UNRESOLVED => return Err(Unfit),
             _ => self.resolve(&node, path)?,
         };
         let base = u16::try_from(node.base).map_err(|_| Unfit)?;
-        let step = Step { path, target, base, kind, form, implicit: node.implicit };
+        let step = Step::new(path, kind, target, form).to(base, node.implicit);
         if node.action != Action::NoOp {
             self.steps[index] = step;
         }
@@ -241,12 +195,6 @@ impl<'a> Nodes<'a> {
             index = node.base as usize;
         }
         false
-    }
-}
-
-impl Step {
-    fn is_pass(&self) -> bool {
-        matches!(self.kind, Kind::Pass | Kind::Records)
     }
 }
 
