@@ -47,6 +47,7 @@ impl<'a> FromFirst<'a> {
         buffer.get(begin..end).ok_or(Unfit)
     }
 
+    #[inline(always)]
     fn place(&mut self, form: u8) -> Result<(&'a [u8], usize, usize), Unfit> {
         let values = self.values;
         let (buffer, place) = match form {
@@ -62,6 +63,7 @@ impl<'a> FromFirst<'a> {
 const SECOND_BUFFER: u128 = 1 << 64;
 
 /// The view of a value, in a column whose buffers are those of stored and of captured values.
+#[inline(always)]
 fn view_of(form: u8, (buffer, begin, end): (&[u8], usize, usize)) -> u128 {
     let view = view(buffer, begin, end);
     if form == CAPTURED && end - begin > 12 { view | SECOND_BUFFER } else { view }
@@ -71,8 +73,7 @@ impl Target<'_> {
     /// Puts strings, bytes or messages to their rows.
     pub(super) fn bytes(&mut self, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
         match self.slot.op {
-            Op::View | Op::StrictText if bytes.captured.is_empty() => self.stored_views(bytes),
-            Op::View | Op::StrictText => self.mixed_views(bytes),
+            Op::View | Op::StrictText => self.views(bytes),
             Op::Owned { strict } => self.owned(bytes, strict),
             Op::Serialized => self.serialized(bytes),
             // Numbers of which all are packed.
@@ -80,24 +81,35 @@ impl Target<'_> {
         }
     }
 
-    /// Views of values that all lie in the leaf's buffer.
-    fn stored_views(&mut self, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
+    /// Views of strings or bytes.
+    fn views(&mut self, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
         let single = !matches!(self.slot.place, Place::Item(_));
         if single && !self.is_dense() || self.some_are_nowhere() {
-            return self.mixed_views(bytes);
-        }
-        if bytes.stored.len() != self.occurrences.len() {
-            return Err(Unfit);
+            return self.views_one_by_one(bytes);
         }
         let column = self.slot.column as usize;
-        let data = bytes.buffer.as_slice();
-        let mut places = bytes.stored.iter().rev();
-        let next = |_| places.next().map_or(0, |&(begin, end)| view(data, begin as usize, end as usize));
+        if bytes.captured.is_empty() && bytes.stored.len() == self.occurrences.len() {
+            let data = bytes.buffer.as_slice();
+            let mut places = bytes.stored.iter().rev();
+            let next = |_| places.next().map_or(0, |&(begin, end)| view(data, begin as usize, end as usize));
+            self.fixed(|columns| &mut columns.views[column], next, |view| view);
+            return Ok(());
+        }
+        let mut values = bytes.from_first();
+        let mut missing = false;
+        let next = |form| match values.place(form) {
+            Ok(place) => view_of(form, place),
+            Err(Unfit) => {
+                missing = true;
+                0
+            }
+        };
         self.fixed(|columns| &mut columns.views[column], next, |view| view);
-        Ok(())
+        if missing { Err(Unfit) } else { Ok(()) }
     }
 
-    fn mixed_views(&mut self, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
+    /// Views of values of which one may replace another.
+    fn views_one_by_one(&mut self, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
         let column = self.slot.column as usize;
         let mut values = bytes.from_first();
         let mut last = None;

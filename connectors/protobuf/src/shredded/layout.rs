@@ -1,7 +1,5 @@
 //! What tags mean to a scan: its plan as a walk over fields sees it.
 
-use std::collections::HashMap;
-
 use crate::plan::{Member, Op, Place, Plan, Slot};
 use crate::wire::{tag_of, wire_type};
 
@@ -32,7 +30,8 @@ pub enum Meaning {
 /// What the tags of a scan's record type mean.
 #[derive(Debug)]
 pub struct Layout {
-    meanings: HashMap<(Message, u32), Meaning>,
+    /// By message, the tags that mean something, in order.
+    meanings: Vec<Vec<(u32, Meaning)>>,
     pub(super) leaves: Vec<LeafPlan>,
     pub(super) messages: Vec<PlannedMessage>,
     pub(super) oneofs: usize,
@@ -84,7 +83,7 @@ impl Layout {
             holder: Self::RECORD,
         };
         let mut layout =
-            Self { meanings: HashMap::new(), leaves: Vec::new(), messages: vec![record], oneofs: 0 };
+            Self { meanings: Vec::new(), leaves: Vec::new(), messages: vec![record], oneofs: 0 };
         let mut next = 0;
         while next < layout.messages.len() {
             layout.fields(plan, Message(u16::try_from(next).ok()?))?;
@@ -95,6 +94,7 @@ impl Layout {
 
     fn fields(&mut self, plan: &Plan, holder: Message) -> Option<()> {
         let fields = plan.messages.get(self.message(holder).plan as usize)?;
+        let mut meanings = Vec::new();
         for number in fields.numbers() {
             let single = [wire_type::VARINT, wire_type::FIXED64, wire_type::FIXED32];
             let mut leaf = None;
@@ -118,9 +118,11 @@ impl Layout {
                     Op::CheckText | Op::CheckPacked(_) => return None,
                     _ => continue,
                 };
-                self.meanings.insert((holder, tag), meaning);
+                meanings.push((tag, meaning));
             }
         }
+        meanings.sort_unstable_by_key(|&(tag, _)| tag);
+        self.meanings.push(meanings);
         Some(())
     }
 
@@ -164,7 +166,9 @@ impl Layout {
 
     /// What `tag` means inside `message`. Groups go by the tag of their start.
     pub fn meaning(&self, message: Message, tag: u32) -> Meaning {
-        self.meanings.get(&(message, tag)).copied().unwrap_or(Meaning::Unwanted)
+        let meanings = &self.meanings[usize::from(message.0)];
+        let found = meanings.binary_search_by_key(&tag, |&(tag, _)| tag);
+        found.map_or(Meaning::Unwanted, |at| meanings[at].1)
     }
 
     /// Whether [`Occurrences::open`](super::Occurrences::open) has to be told of each of these messages.
@@ -178,10 +182,22 @@ impl Layout {
         planned.member.is_some() || planned.rows == message && message != Self::RECORD
     }
 
+    /// How many leaves there are.
+    pub fn leaves(&self) -> usize {
+        self.leaves.len()
+    }
+
     /// Whether values of this leaf are members of a oneof, and
     /// [`Occurrences::member`](super::Occurrences::member) decides over them.
     pub fn is_member(&self, leaf: Leaf) -> bool {
         self.leaves[usize::from(leaf.0)].member.is_some()
+    }
+}
+
+impl Message {
+    /// Its place among the messages of the scan.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
     }
 }
 

@@ -28,6 +28,10 @@ pub(super) struct Met {
     pub rows: Vec<u32>,
     /// The holder's row, to return to.
     holder: u32,
+    /// Whether each is a row of its own.
+    own_rows: bool,
+    /// The oneof that they are members of, and the message that has it.
+    member: Option<(Message, Member)>,
 }
 
 /// The member of a oneof that was met first.
@@ -56,7 +60,11 @@ impl Occurrences {
         self.leaves.resize_with(layout.leaves.len(), Vec::new);
         self.leaves.iter_mut().for_each(Vec::clear);
         self.messages.resize_with(layout.messages.len(), Met::default);
-        self.messages.iter_mut().for_each(|met| met.rows.clear());
+        for (index, (met, planned)) in (0..).zip(self.messages.iter_mut().zip(&layout.messages)) {
+            met.rows.clear();
+            met.own_rows = planned.rows == Message(index);
+            met.member = planned.member.map(|member| (planned.holder, member));
+        }
         self.oneofs.clear();
         self.oneofs.resize(layout.oneofs, LastMember { row: NOWHERE, output: 0, replaces: false });
         self.cases.clear();
@@ -83,29 +91,34 @@ impl Occurrences {
 
     /// The end of a message, which a walk backwards meets first. The holder's fields go on after
     /// [`Self::close`].
-    pub fn open(&mut self, layout: &Layout, message: Message) {
-        let planned = layout.message(message);
-        let met = &mut self.messages[usize::from(message.0)];
-        met.holder = self.row;
-        if self.row == NOWHERE {
+    #[inline]
+    pub fn open(&mut self, message: Message) {
+        let row = self.row;
+        let Some(met) = self.messages.get_mut(usize::from(message.0)) else { return };
+        met.holder = row;
+        if row == NOWHERE {
             return;
         }
-        match planned.member {
-            Some(member) if !self.stays(planned.holder, member) => self.row = NOWHERE,
-            _ => {
-                let met = &mut self.messages[usize::from(message.0)];
-                met.rows.push(self.row);
-                if planned.rows == message {
-                    self.too_many |= met.rows.len() >= MAX_ROWS;
-                    self.row = (met.rows.len() - 1) as u32;
-                }
-            }
+        if let Some((holder, member)) = met.member
+            && !self.stays(holder, member)
+        {
+            self.row = NOWHERE;
+            return;
         }
+        let met = &mut self.messages[usize::from(message.0)];
+        if met.own_rows {
+            self.row = met.rows.len() as u32;
+            self.too_many |= met.rows.len() >= MAX_ROWS - 1;
+        }
+        met.rows.push(row);
     }
 
     /// The begin of a message: its holder's fields go on.
+    #[inline]
     pub fn close(&mut self, message: Message) {
-        self.row = self.messages[usize::from(message.0)].holder;
+        if let Some(met) = self.messages.get(usize::from(message.0)) {
+            self.row = met.holder;
+        }
     }
 
     /// The begin of as many records.

@@ -1,7 +1,5 @@
 //! Values that were cut into fields because they look like messages, put together again (section 5.4).
 
-use std::collections::hash_map::Entry;
-
 use arrow::buffer::Buffer;
 use recordfusion_protobuf::shredded::Unfit;
 
@@ -14,6 +12,7 @@ use crate::cursor::Cursor;
 const MAX_DEPTH: usize = 1 << 10;
 
 /// The unread part of a buffer below a captured value.
+#[derive(Clone)]
 pub(super) struct Part {
     bytes: Buffer,
     at: usize,
@@ -89,9 +88,9 @@ impl Walk<'_, '_> {
 
     fn put_value(&mut self, node: &Node) -> Result<(), Unfit> {
         self.nodes.paths.claim(node.buffer, Reader::Capture)?;
-        let part = match self.parts.entry(node.buffer) {
-            Entry::Occupied(part) => part.into_mut(),
-            Entry::Vacant(none) => {
+        let part = match self.parts.get_mut(node.buffer as usize).ok_or(Unfit)? {
+            Some(part) => part,
+            none => {
                 let bytes = self.buckets.buffer(node.buffer, self.decompressor)?;
                 none.insert(Part { bytes, at: 0 })
             }

@@ -21,7 +21,6 @@ mod step;
 mod values;
 mod walk;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -93,7 +92,7 @@ impl ColumnReader {
         self.occurrences.reset(&self.layout);
         let mut walk = Walk {
             nodes: Nodes::new(&parts, &self.layout),
-            parts: HashMap::new(),
+            parts: vec![None; parts.buffers.len()],
             budget,
             transitions: &self.transitions,
             taken: 0,

@@ -57,7 +57,8 @@ pub(super) struct Paths<'a> {
     layout: &'a Layout,
     paths: Vec<Path>,
     below: HashMap<(u16, u32), u16>,
-    leaves: HashMap<Leaf, LeafSource>,
+    /// By leaf.
+    leaves: Vec<LeafSource>,
     /// Who reads each buffer, if it is known.
     readers: Vec<Option<Reader>>,
     /// The buffers of messages that are stored as strings, and how many there are.
@@ -71,7 +72,7 @@ impl<'a> Paths<'a> {
             layout,
             paths: vec![record],
             below: HashMap::new(),
-            leaves: HashMap::new(),
+            leaves: vec![LeafSource::default(); layout.leaves()],
             readers: vec![None; buffers],
             stored_messages: HashMap::new(),
         }
@@ -120,7 +121,7 @@ impl<'a> Paths<'a> {
         if let Some(buffer) = buffer {
             self.claim(buffer, Reader::Numbers(leaf))?;
         }
-        let source = self.leaves.entry(leaf).or_default();
+        let source = self.leaves.get_mut(leaf.index()).ok_or(Unfit)?;
         let (known_kind, known) = source.numbers.get_or_insert((kind, buffer));
         let same = buffer.is_none_or(|buffer| *known.get_or_insert(buffer) == buffer);
         if same && *known_kind == kind { Ok(()) } else { Err(Unfit) }
@@ -129,7 +130,8 @@ impl<'a> Paths<'a> {
     /// Notes where strings of a leaf lie.
     pub fn strings(&mut self, leaf: Leaf, buffer: u32) -> Result<(), Unfit> {
         self.claim(buffer, Reader::Strings(leaf))?;
-        let known = *self.leaves.entry(leaf).or_default().strings.get_or_insert(buffer);
+        let source = self.leaves.get_mut(leaf.index()).ok_or(Unfit)?;
+        let known = *source.strings.get_or_insert(buffer);
         if known == buffer { Ok(()) } else { Err(Unfit) }
     }
 
@@ -149,12 +151,14 @@ impl<'a> Paths<'a> {
 
     /// A value of a leaf that was captured.
     pub fn captured(&mut self, leaf: Leaf, place: (u32, u32)) {
-        self.leaves.entry(leaf).or_default().captured.push(place);
+        if let Some(source) = self.leaves.get_mut(leaf.index()) {
+            source.captured.push(place);
+        }
     }
 
     /// The sources of a leaf's values.
     pub fn leaf(&self, leaf: Leaf) -> Option<&LeafSource> {
-        self.leaves.get(&leaf)
+        self.leaves.get(leaf.index())
     }
 
     /// The buffers of messages that are stored as strings, with their number.

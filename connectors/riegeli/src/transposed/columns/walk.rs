@@ -1,7 +1,5 @@
 //! The walk through the state machine (section 3.5) that notes what a scan wants.
 
-use std::collections::HashMap;
-
 use recordfusion_protobuf::shredded::{CAPTURED, Leaf, Occurrences, Unfit};
 
 use super::buckets::Buckets;
@@ -24,7 +22,7 @@ pub(super) struct Walk<'a, 'w> {
     /// The bytes of values that were put together.
     pub captured: Vec<u8>,
     /// The buffers below those values.
-    pub parts: HashMap<u32, Part>,
+    pub parts: Vec<Option<Part>>,
     /// Most bytes of those values.
     pub most_captured: usize,
     /// Most steps from now on while they are put together.
@@ -63,11 +61,19 @@ impl Walk<'_, '_> {
             } else if step.is(Kind::Records) {
                 self.occurrences.complete(u32::from(step.form()));
                 path = step.target();
+            } else if step.is(Kind::Open) {
+                let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
+                self.occurrences.open(message);
+                path = step.target();
+            } else if step.is(Kind::Close) {
+                let message = self.nodes.paths.get(path)?.message.ok_or(Unfit)?;
+                self.occurrences.close(message);
+                path = step.target();
             } else if step.is(Kind::Capture) {
                 self.taken = taken;
-                let last = self.capture(Leaf::at(step.target()), index, implicit)?;
+                run = self.capture(Leaf::at(step.target()), index, implicit)?;
                 taken = self.taken;
-                let node = self.nodes.header.nodes.get(last).ok_or(Unfit)?;
+                let node = self.nodes.header.nodes.get(run).ok_or(Unfit)?;
                 (index, implicit) = (node.base as usize, node.implicit);
             } else {
                 path = self.rare(step, path)?;
@@ -102,19 +108,11 @@ impl Walk<'_, '_> {
                 self.occurrences.member(layout, Leaf::at(step.target()), step.form());
                 return Ok(path);
             }
-            Kind::Open => {
-                let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
-                self.occurrences.open(layout, message);
-            }
-            Kind::Close => {
-                let message = self.nodes.paths.get(path)?.message.ok_or(Unfit)?;
-                self.occurrences.close(message);
-            }
             Kind::Message => {
                 let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
                 self.nodes.paths.count_message(step.target());
                 if layout.notes_opening(message) {
-                    self.occurrences.open(layout, message);
+                    self.occurrences.open(message);
                 }
                 if layout.notes_closing(message) {
                     self.occurrences.close(message);
