@@ -47,7 +47,7 @@ impl<'a> Assembly<'a> {
         occurrences: &'a Occurrences,
         fill: impl FnOnce(&mut Self) -> Result<(), Unfit>,
     ) -> Result<Assembled, Unfit> {
-        let mut assembly = Self::new(plan, columns, layout, occurrences)?;
+        let mut assembly = Self::new(plan, columns, layout, occurrences);
         assembly.presence();
         fill(&mut assembly)?;
         Ok(assembly.finish())
@@ -58,8 +58,8 @@ impl<'a> Assembly<'a> {
         columns: &'a mut Columns,
         layout: &'a Layout,
         occurrences: &'a Occurrences,
-    ) -> Result<Self, Unfit> {
-        let records = occurrences.records()?;
+    ) -> Self {
+        let records = occurrences.records;
         let own_rows = occurrences.messages.iter().map(|met| met.rows.len());
         let mut own_rows: Vec<usize> = own_rows.collect();
         own_rows[0] = records;
@@ -67,7 +67,7 @@ impl<'a> Assembly<'a> {
             (0..own_rows.len()).map(|index| own_rows[layout.rows_of(Message(index as u16))]).collect();
         let views = vec![Vec::new(); columns.views.len()];
         let mismatches = occurrences.mismatches;
-        Ok(Self { plan, columns, layout, occurrences, rows, mismatches, views })
+        Self { plan, columns, layout, occurrences, rows, mismatches, views }
     }
 
     /// The number of records.
@@ -184,7 +184,7 @@ impl BatchDecoder {
         counters: &ScanCounters,
         fill: impl FnOnce(&mut Assembly<'_>) -> Result<(), Unfit>,
     ) -> Result<RecordBatch, Unfit> {
-        let rows = occurrences.records()?;
+        let rows = occurrences.records;
         let messages = self.shreddable_mut().ok_or(Unfit)?;
         let arrays = messages.assemble(layout, occurrences, fill)?;
         self.shredded_batch(arrays, file, position..position + rows as u64, counters).map_err(|_| Unfit)

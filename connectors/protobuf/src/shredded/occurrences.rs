@@ -6,13 +6,11 @@ use crate::plan::Member;
 
 /// What was met in some records, from the last to the first.
 ///
-/// Rows are counted backwards: row 0 of the records is the last of them. They are those of the message that the
-/// walk stands in; a message that is no item of a list has the row of its holder.
+/// Rows are counted backwards: row 0 of the records is the last of them, so that the row of a record's own fields
+/// is the number of records that have begun so far. A message that is no item of a list has the row of its holder.
 #[derive(Debug, Default)]
 pub struct Occurrences {
-    /// The row that the walk stands in.
-    row: u32,
-    records: u32,
+    pub(super) records: usize,
     too_many: bool,
     pub(super) mismatches: u64,
     pub(super) leaves: Vec<Vec<u32>>,
@@ -56,7 +54,7 @@ pub(super) struct Case {
 impl Occurrences {
     /// Forgets everything, and is ready for records of this layout.
     pub fn reset(&mut self, layout: &Layout) {
-        (self.row, self.records, self.too_many, self.mismatches) = (0, 0, false, 0);
+        (self.records, self.too_many, self.mismatches) = (0, false, 0);
         self.leaves.resize_with(layout.leaves.len(), Vec::new);
         self.leaves.iter_mut().for_each(Vec::clear);
         self.messages.resize_with(layout.messages.len(), Met::default);
@@ -70,76 +68,63 @@ impl Occurrences {
         self.cases.clear();
     }
 
-    /// A value of `leaf`.
+    /// A value of `leaf` in the row of its message.
     #[inline(always)]
-    pub fn value(&mut self, leaf: Leaf, form: u8) {
-        let occurrence = self.row << 8 | u32::from(form);
+    pub fn value(&mut self, row: u32, leaf: Leaf, form: u8) {
         if let Some(occurrences) = self.leaves.get_mut(leaf.index()) {
-            occurrences.push(occurrence);
+            occurrences.push(row << 8 | u32::from(form));
         }
     }
 
     /// A value of `leaf`, which is a member of a oneof.
-    pub fn member(&mut self, layout: &Layout, leaf: Leaf, form: u8) {
+    pub fn member(&mut self, layout: &Layout, row: u32, leaf: Leaf, form: u8) {
         let planned = &layout.leaves[leaf.index()];
         let row = match planned.member {
-            Some(member) if !self.stays(planned.holder, member) => NOWHERE,
-            _ => self.row,
+            Some(member) if !self.stays(row, planned.holder, member) => NOWHERE,
+            _ => row,
         };
-        self.leaves[leaf.index()].push(row << 8 | u32::from(form));
+        self.value(row, leaf, form);
     }
 
-    /// The end of a message, which a walk backwards meets first. The holder's fields go on after
-    /// [`Self::close`].
+    /// The end of a message in the row of its holder, which a walk backwards meets first. Gives the row of its
+    /// fields.
     #[inline]
-    pub fn open(&mut self, message: Message) {
-        let row = self.row;
-        let Some(met) = self.messages.get_mut(usize::from(message.0)) else { return };
+    pub fn open(&mut self, message: Message, row: u32) -> u32 {
+        let Some(met) = self.messages.get_mut(message.index()) else { return NOWHERE };
         met.holder = row;
         if row == NOWHERE {
-            return;
+            return NOWHERE;
         }
         if let Some((holder, member)) = met.member
-            && !self.stays(holder, member)
+            && !self.stays(row, holder, member)
         {
-            self.row = NOWHERE;
-            return;
+            return NOWHERE;
         }
-        let met = &mut self.messages[usize::from(message.0)];
-        if met.own_rows {
-            self.row = met.rows.len() as u32;
-            self.too_many |= met.rows.len() >= MAX_ROWS - 1;
-        }
+        let met = &mut self.messages[message.index()];
+        let own_row = met.rows.len() as u32;
+        self.too_many |= met.rows.len() >= MAX_ROWS - 1;
         met.rows.push(row);
+        if met.own_rows { own_row } else { row }
     }
 
-    /// The begin of a message: its holder's fields go on.
+    /// The begin of a message. Gives the row of its holder, whose fields go on.
     #[inline]
-    pub fn close(&mut self, message: Message) {
-        if let Some(met) = self.messages.get(usize::from(message.0)) {
-            self.row = met.holder;
-        }
+    pub fn close(&mut self, message: Message) -> u32 {
+        self.messages.get(message.index()).map_or(NOWHERE, |met| met.holder)
     }
 
-    /// The begin of as many records.
-    #[inline(always)]
-    pub fn complete(&mut self, records: u32) {
-        self.records = self.records.wrapping_add(records);
-        self.row = self.records;
+    /// The end of the walk, which met the begin of as many records.
+    ///
+    /// # Errors
+    /// [`Unfit`] if there was more of something than can be noted.
+    pub fn finish(&mut self, records: u32) -> Result<(), Unfit> {
+        self.records = records as usize;
+        if self.too_many || self.records >= MAX_ROWS { Err(Unfit) } else { Ok(()) }
     }
 
     /// A known field with another wire type.
     pub fn mismatch(&mut self) {
         self.mismatches += 1;
-    }
-
-    /// The number of records that were completed.
-    ///
-    /// # Errors
-    /// [`Unfit`] if there was more of something than can be noted.
-    pub fn records(&self) -> Result<usize, Unfit> {
-        let records = self.records as usize;
-        if self.too_many || records >= MAX_ROWS { Err(Unfit) } else { Ok(records) }
     }
 
     /// The leaves that have values, with the forms of these, from the last to the first.
@@ -149,8 +134,7 @@ impl Occurrences {
     }
 
     /// Whether `member`, met in the row, is not replaced by what follows it.
-    fn stays(&mut self, holder: Message, member: Member) -> bool {
-        let row = self.row;
+    fn stays(&mut self, row: u32, holder: Message, member: Member) -> bool {
         let Some(last) = self.oneofs.get_mut(member.oneof as usize) else { return false };
         if row == NOWHERE {
             return false;

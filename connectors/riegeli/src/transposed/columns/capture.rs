@@ -5,7 +5,7 @@ use recordfusion_protobuf::shredded::Unfit;
 
 use super::super::header::{Action, Literal, Node};
 use super::paths::Reader;
-use super::walk::Walk;
+use super::walk::{At, Walk};
 use crate::cursor::Cursor;
 
 /// Most messages inside a captured value. Writers stop at 100.
@@ -39,17 +39,17 @@ impl Part {
 
 impl Walk<'_, '_> {
     /// Appends the content of the message whose end was just met to what is captured, and gives the node of its
-    /// begin. `index`: the node, or the base of the transition, behind the end.
+    /// begin. The walk is `at` the node, or the base of the transition, behind the end.
     ///
     /// The bytes come last to first, so that they are turned round when all are there.
-    pub(super) fn capture_message(&mut self, mut index: usize, mut implicit: bool) -> Result<usize, Unfit> {
+    pub(super) fn capture_message(&mut self, at: &mut At, mut implicit: bool) -> Result<usize, Unfit> {
         let begin = self.captured.len();
         let mut open: Vec<(usize, Literal)> = Vec::new();
         loop {
-            if !implicit {
-                index += self.transition().ok_or(Unfit)?;
+            if !implicit && !at.follow(self.transitions) {
+                return Err(Unfit);
             }
-            let node = *self.nodes.header.nodes.get(index).ok_or(Unfit)?;
+            let node = *self.nodes.header.nodes.get(at.index).ok_or(Unfit)?;
             match node.action {
                 Action::NoOp => {}
                 Action::SubmessageStart => match open.pop() {
@@ -68,12 +68,12 @@ impl Walk<'_, '_> {
                 _ => return Err(Unfit),
             }
             self.spend()?;
-            (index, implicit) = (node.base as usize, node.implicit);
+            (at.index, implicit) = (node.base as usize, node.implicit);
         }
         if let Some(captured) = self.captured.get_mut(begin..) {
             captured.reverse();
         }
-        Ok(index)
+        Ok(at.index)
     }
 
     /// Counts a step, and checks that the values do not grow beyond what the records can be.

@@ -95,18 +95,18 @@ impl ColumnReader {
             parts: vec![None; parts.buffers.len()],
             budget,
             transitions: &self.transitions,
-            taken: 0,
             occurrences: &mut self.occurrences,
             buckets: Buckets::new(&parts, data),
             decompressor: &mut *decompressor,
             captured: Vec::new(),
             most_captured: header.decoded_data_size as usize,
         };
-        walk.run()?;
+        let records = walk.run()?;
         let Walk { nodes, buckets, captured, .. } = walk;
-        if self.occurrences.records()? as u64 != header.num_records {
+        if u64::from(records) != header.num_records {
             return Err(Unfit);
         }
+        self.occurrences.finish(records)?;
         let captured = Buffer::from_vec(captured);
         let mut values = Values { nodes, buckets, decompressor, captured, places: &mut self.places };
         let occurrences = &self.occurrences;

@@ -28,6 +28,12 @@ impl<'a> Nodes<'a> {
         Self { header, paths: Paths::new(layout, parts.buffers.len()), steps }
     }
 
+    /// The steps that are known, by node.
+    #[inline(always)]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
     /// The step at a node to which `path` leads.
     #[inline(always)]
     pub fn step(&mut self, index: usize, path: u16) -> Result<Step, Unfit> {

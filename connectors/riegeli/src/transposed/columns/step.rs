@@ -54,6 +54,12 @@ pub(super) struct Step(u64);
 
 const IMPLICIT: u64 = 1 << 63;
 
+/// Of steps that only pass nodes or note a value.
+const PLAIN: u64 = 1 << 62;
+
+/// Of steps that note a value.
+const VALUE: u64 = 1 << 61;
+
 impl Step {
     /// That of a node that the walk has not come to.
     pub const UNRESOLVED: Self = Self(0xffff << 32);
@@ -61,8 +67,12 @@ impl Step {
     /// The step of a kind, at a node of `path`; `target` is a path or a leaf, `form` that of a value or a number
     /// of records.
     pub fn new(path: u16, kind: Kind, target: u16, form: u8) -> Self {
-        let kind = (kind as u64) << 56;
-        Self(kind | u64::from(form) << 48 | u64::from(path) << 32 | u64::from(target) << 16)
+        let flags = match kind {
+            Kind::Value => PLAIN | VALUE,
+            Kind::Pass | Kind::Records => PLAIN,
+            _ => 0,
+        };
+        Self(flags | (kind as u64) << 56 | u64::from(form) << 48 | u64::from(path) << 32 | u64::from(target) << 16)
     }
 
     /// The same step, after which the next transition counts from `base`, or `base` is the next node.
@@ -128,16 +138,22 @@ impl Step {
         self.0 & IMPLICIT != 0
     }
 
+    /// Whether this is at a node of `path`, and the kind is [`Kind::Pass`], [`Kind::Records`] or [`Kind::Value`].
+    #[inline(always)]
+    pub fn is_plain(self, path: u16) -> bool {
+        self.0 & (PLAIN | 0xffff << 32) == PLAIN | u64::from(path) << 32
+    }
+
+    /// Whether the kind is [`Kind::Value`].
+    #[inline(always)]
+    pub fn notes_value(self) -> bool {
+        self.0 & VALUE != 0
+    }
+
     /// What the walk does.
     #[inline(always)]
     pub fn kind(self) -> Kind {
         let kind = (self.0 >> 56) as usize & 0xf;
         Kind::ALL.get(kind).copied().unwrap_or(Kind::Pass)
-    }
-
-    /// Whether the walk does this.
-    #[inline(always)]
-    pub fn is(self, kind: Kind) -> bool {
-        (self.0 >> 56) & 0xf == kind as u64
     }
 }

@@ -14,8 +14,6 @@ pub(super) struct Walk<'a, 'w> {
     pub nodes: Nodes<'a>,
     /// The offset of each transition.
     pub transitions: &'w [u8],
-    /// How many of them are behind.
-    pub taken: usize,
     pub occurrences: &'w mut Occurrences,
     pub buckets: Buckets<'a>,
     pub decompressor: &'w mut Decompressor,
@@ -25,8 +23,46 @@ pub(super) struct Walk<'a, 'w> {
     pub parts: Vec<Option<Part>>,
     /// Most bytes of those values.
     pub most_captured: usize,
-    /// Most steps from now on while they are put together.
+    /// Most steps from now on.
     pub budget: u64,
+}
+
+/// Where a walk stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct At {
+    /// The node, or the base of the next transition.
+    pub index: usize,
+    /// The path of fields that leads there.
+    pub path: u16,
+    /// The node behind the last transition.
+    run: usize,
+    /// How many transitions are behind.
+    taken: usize,
+    /// The row of the message.
+    row: u32,
+    /// How many records have begun.
+    records: u32,
+}
+
+impl At {
+    /// Takes the next transition; `false` at the end.
+    #[inline(always)]
+    pub fn follow(&mut self, transitions: &[u8]) -> bool {
+        let Some(offset) = transitions.get(self.taken) else { return false };
+        self.index += usize::from(*offset);
+        self.run = self.index;
+        self.taken += 1;
+        true
+    }
+
+    /// Passes nodes.
+    #[inline(always)]
+    fn pass(&mut self, step: Step) {
+        self.records += u32::from(step.form());
+        // A choice without a branch: nothing tells when a record begins.
+        self.row = if step.form() == 0 { self.row } else { self.records };
+        self.path = step.target();
+    }
 }
 
 /// The offsets of all transitions: a stored one says how many of offset 0 follow it.
@@ -44,95 +80,97 @@ pub(super) fn expand_transitions(stored: &[u8], transitions: &mut Vec<u8>) {
 }
 
 impl Walk<'_, '_> {
-    /// Walks from the first node until the transitions end.
-    #[inline(never)]
-    pub fn run(&mut self) -> Result<(), Unfit> {
-        let transitions = self.transitions;
-        let (mut index, mut path, mut taken) = (self.nodes.header.first, RECORD, 0);
-        let mut run = index;
-        for _ in 0..self.budget {
-            let step = self.nodes.step(index, path)?;
-            index = step.base();
+    /// Walks from the first node until the transitions end, and gives the number of records.
+    pub fn run(&mut self) -> Result<u32, Unfit> {
+        let mut at = At { index: self.nodes.header.first, ..At::default() };
+        at.run = at.index;
+        while self.plain_steps(&mut at)? {
+            let step = self.nodes.step(at.index, at.path)?;
+            at.index = step.base();
             let mut implicit = step.implicit();
-            if step.is(Kind::Pass) {
-                path = step.target();
-            } else if step.is(Kind::Value) {
-                self.occurrences.value(Leaf::at(step.target()), step.form());
-            } else if step.is(Kind::Records) {
-                self.occurrences.complete(u32::from(step.form()));
-                path = step.target();
-            } else if step.is(Kind::Open) {
-                let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
-                self.occurrences.open(message);
-                path = step.target();
-            } else if step.is(Kind::Close) {
-                let message = self.nodes.paths.get(path)?.message.ok_or(Unfit)?;
-                self.occurrences.close(message);
-                path = step.target();
-            } else if step.is(Kind::Capture) {
-                self.taken = taken;
-                run = self.capture(Leaf::at(step.target()), index, implicit)?;
-                taken = self.taken;
-                let node = self.nodes.header.nodes.get(run).ok_or(Unfit)?;
-                (index, implicit) = (node.base as usize, node.implicit);
+            if step.kind() == Kind::Capture {
+                at.run = self.capture(&mut at, Leaf::at(step.target()), implicit)?;
+                let node = self.nodes.header.nodes.get(at.run).ok_or(Unfit)?;
+                (at.index, implicit) = (node.base as usize, node.implicit);
             } else {
-                path = self.rare(step, path)?;
+                self.step(step, &mut at)?;
             }
-            if implicit {
-                continue;
+            if !implicit && !at.follow(self.transitions) {
+                break;
             }
-            match transitions.get(taken) {
-                Some(offset) => index += usize::from(*offset),
-                None if path == RECORD && self.nodes.ends_with_a_record(run) => return Ok(()),
-                None => return Err(Unfit),
-            }
-            taken += 1;
-            run = index;
         }
-        Err(Unfit)
+        let ended = at.path == RECORD && self.nodes.ends_with_a_record(at.run);
+        if ended { Ok(at.records) } else { Err(Unfit) }
     }
 
-    /// The next transition of a value that is put together, as an offset from the base; `None` at the end.
-    pub fn transition(&mut self) -> Option<usize> {
-        let transition = *self.transitions.get(self.taken)?;
-        self.taken += 1;
-        Some(usize::from(transition))
-    }
-
-    /// The steps that few fields have; gives the path that they lead to.
+    /// Takes steps as long as they are plain; says whether there are more. Most steps are, and these few lines
+    /// decide how long a scan of a few columns takes.
     #[inline(never)]
-    fn rare(&mut self, step: Step, path: u16) -> Result<u16, Unfit> {
+    fn plain_steps(&mut self, place: &mut At) -> Result<bool, Unfit> {
+        let (steps, occurrences, transitions) = (self.nodes.steps(), &mut *self.occurrences, self.transitions);
+        let mut at = *place;
+        while let Some(step) = steps.get(at.index)
+            && step.is_plain(at.path)
+        {
+            if step.notes_value() {
+                occurrences.value(at.row, Leaf::at(step.target()), step.form());
+            } else {
+                at.pass(*step);
+            }
+            at.index = step.base();
+            if !step.implicit() && !at.follow(transitions) {
+                *place = at;
+                return Ok(false);
+            }
+            self.budget = self.budget.checked_sub(1).ok_or(Unfit)?;
+        }
+        *place = at;
+        Ok(true)
+    }
+
+    /// A step of any kind but [`Kind::Capture`].
+    fn step(&mut self, step: Step, at: &mut At) -> Result<(), Unfit> {
         let layout = self.nodes.paths.layout();
+        self.budget = self.budget.checked_sub(1).ok_or(Unfit)?;
         match step.kind() {
-            Kind::Member => {
-                self.occurrences.member(layout, Leaf::at(step.target()), step.form());
-                return Ok(path);
+            Kind::Pass | Kind::Records => at.pass(step),
+            Kind::Value => self.occurrences.value(at.row, Leaf::at(step.target()), step.form()),
+            Kind::Member => self.occurrences.member(layout, at.row, Leaf::at(step.target()), step.form()),
+            Kind::Open => {
+                let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
+                at.row = self.occurrences.open(message, at.row);
+                at.path = step.target();
+            }
+            Kind::Close => {
+                let message = self.nodes.paths.get(at.path)?.message.ok_or(Unfit)?;
+                at.row = self.occurrences.close(message);
+                at.path = step.target();
             }
             Kind::Message => {
                 let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
                 self.nodes.paths.count_message(step.target());
                 if layout.notes_opening(message) {
-                    self.occurrences.open(message);
+                    self.occurrences.open(message, at.row);
                 }
-                if layout.notes_closing(message) {
-                    self.occurrences.close(message);
-                }
-                return Ok(path);
             }
-            Kind::Mismatch => self.occurrences.mismatch(),
-            _ => return Err(Unfit),
+            Kind::Mismatch => {
+                self.occurrences.mismatch();
+                at.path = step.target();
+            }
+            Kind::Capture => return Err(Unfit),
         }
-        Ok(step.target())
+        Ok(())
     }
 
-    /// Puts together a value of `leaf` whose end is a node before `index`; gives the node of its begin.
-    fn capture(&mut self, leaf: Leaf, index: usize, implicit: bool) -> Result<usize, Unfit> {
+    /// Puts together a value of `leaf` whose end was just met; gives the node of its begin.
+    #[cold]
+    fn capture(&mut self, at: &mut At, leaf: Leaf, implicit: bool) -> Result<usize, Unfit> {
         let begin = self.captured.len();
-        let last = self.capture_message(index, implicit)?;
+        let last = self.capture_message(at, implicit)?;
         self.nodes.paths.captured(leaf, (begin as u32, self.captured.len() as u32));
         match self.nodes.paths.layout().is_member(leaf) {
-            true => self.occurrences.member(self.nodes.paths.layout(), leaf, CAPTURED),
-            false => self.occurrences.value(leaf, CAPTURED),
+            true => self.occurrences.member(self.nodes.paths.layout(), at.row, leaf, CAPTURED),
+            false => self.occurrences.value(at.row, leaf, CAPTURED),
         }
         Ok(last)
     }
