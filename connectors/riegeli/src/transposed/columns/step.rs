@@ -9,12 +9,12 @@ pub(super) enum Kind {
     Records,
     /// Notes a value of the leaf `target`.
     Value,
-    /// Notes a value of the leaf `target`, which is a member of a oneof.
-    Member,
     /// Enters the message at the path `target`.
     Open,
     /// Leaves a message, for the path `target`.
     Close,
+    /// Notes a value of the leaf `target`, which is a member of a oneof.
+    Member,
     /// Counts a field with another wire type, and goes on with the path `target`.
     Mismatch,
     /// Notes the message at the path `target`, which is stored as a string.
@@ -28,9 +28,9 @@ impl Kind {
         Self::Pass,
         Self::Records,
         Self::Value,
-        Self::Member,
         Self::Open,
         Self::Close,
+        Self::Member,
         Self::Mismatch,
         Self::Message,
         Self::Capture,
@@ -54,11 +54,14 @@ pub(super) struct Step(u64);
 
 const IMPLICIT: u64 = 1 << 63;
 
-/// Of steps that only pass nodes or note a value.
+/// Of the steps that are not rare.
 const PLAIN: u64 = 1 << 62;
 
 /// Of steps that note a value.
 const VALUE: u64 = 1 << 61;
+
+/// Of steps that enter or leave a message.
+const MESSAGE: u64 = 1 << 60;
 
 impl Step {
     /// That of a node that the walk has not come to.
@@ -69,6 +72,7 @@ impl Step {
     pub fn new(path: u16, kind: Kind, target: u16, form: u8) -> Self {
         let flags = match kind {
             Kind::Value => PLAIN | VALUE,
+            Kind::Open | Kind::Close => PLAIN | MESSAGE,
             Kind::Pass | Kind::Records => PLAIN,
             _ => 0,
         };
@@ -138,7 +142,7 @@ impl Step {
         self.0 & IMPLICIT != 0
     }
 
-    /// Whether this is at a node of `path`, and the kind is [`Kind::Pass`], [`Kind::Records`] or [`Kind::Value`].
+    /// Whether this is at a node of `path`, and of one of the kinds up to [`Kind::Close`].
     #[inline(always)]
     pub fn is_plain(self, path: u16) -> bool {
         self.0 & (PLAIN | 0xffff << 32) == PLAIN | u64::from(path) << 32
@@ -148,6 +152,12 @@ impl Step {
     #[inline(always)]
     pub fn notes_value(self) -> bool {
         self.0 & VALUE != 0
+    }
+
+    /// Whether the kind is [`Kind::Open`] or [`Kind::Close`].
+    #[inline(always)]
+    pub fn bounds_message(self) -> bool {
+        self.0 & MESSAGE != 0
     }
 
     /// What the walk does.

@@ -5,7 +5,7 @@ use recordfusion_protobuf::shredded::{CAPTURED, Leaf, Occurrences, Unfit};
 use super::buckets::Buckets;
 use super::capture::Part;
 use super::nodes::Nodes;
-use super::paths::RECORD;
+use super::paths::{Paths, RECORD};
 use super::step::{Kind, Step};
 use crate::compression::Decompressor;
 
@@ -53,6 +53,16 @@ impl At {
         self.run = self.index;
         self.taken += 1;
         true
+    }
+
+    /// Enters or leaves a message.
+    #[inline(always)]
+    fn bound(&mut self, step: Step, paths: &Paths<'_>, occurrences: &mut Occurrences) -> Result<(), Unfit> {
+        let opens = step.kind() == Kind::Open;
+        let message = paths.get(if opens { step.target() } else { self.path })?.message.ok_or(Unfit)?;
+        self.row = if opens { occurrences.open(message, self.row) } else { occurrences.close(message) };
+        self.path = step.target();
+        Ok(())
     }
 
     /// Passes nodes.
@@ -107,13 +117,16 @@ impl Walk<'_, '_> {
     /// decide how long a scan of a few columns takes.
     #[inline(never)]
     fn plain_steps(&mut self, place: &mut At) -> Result<bool, Unfit> {
-        let (steps, occurrences, transitions) = (self.nodes.steps(), &mut *self.occurrences, self.transitions);
-        let mut at = *place;
+        let (steps, paths) = (self.nodes.steps(), &self.nodes.paths);
+        let (occurrences, transitions) = (&mut *self.occurrences, self.transitions);
+        let (mut at, mut budget) = (*place, self.budget);
         while let Some(step) = steps.get(at.index)
             && step.is_plain(at.path)
         {
             if step.notes_value() {
                 occurrences.value(at.row, Leaf::at(step.target()), step.form());
+            } else if step.bounds_message() {
+                at.bound(*step, paths, occurrences)?;
             } else {
                 at.pass(*step);
             }
@@ -122,9 +135,9 @@ impl Walk<'_, '_> {
                 *place = at;
                 return Ok(false);
             }
-            self.budget = self.budget.checked_sub(1).ok_or(Unfit)?;
+            budget = budget.checked_sub(1).ok_or(Unfit)?;
         }
-        *place = at;
+        (*place, self.budget) = (at, budget);
         Ok(true)
     }
 
@@ -136,16 +149,7 @@ impl Walk<'_, '_> {
             Kind::Pass | Kind::Records => at.pass(step),
             Kind::Value => self.occurrences.value(at.row, Leaf::at(step.target()), step.form()),
             Kind::Member => self.occurrences.member(layout, at.row, Leaf::at(step.target()), step.form()),
-            Kind::Open => {
-                let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
-                at.row = self.occurrences.open(message, at.row);
-                at.path = step.target();
-            }
-            Kind::Close => {
-                let message = self.nodes.paths.get(at.path)?.message.ok_or(Unfit)?;
-                at.row = self.occurrences.close(message);
-                at.path = step.target();
-            }
+            Kind::Open | Kind::Close => at.bound(step, &self.nodes.paths, self.occurrences)?,
             Kind::Message => {
                 let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
                 self.nodes.paths.count_message(step.target());
