@@ -108,7 +108,7 @@ impl<'a> Assembly<'a> {
     }
 
     fn target(&mut self, leaf: Leaf) -> Target<'_> {
-        let LeafPlan { slot, holder, .. } = self.layout.leaves[leaf.index()];
+        let &LeafPlan { slot, holder, .. } = &self.layout.leaves[leaf.index()];
         Target {
             plan: self.plan,
             columns: self.columns,

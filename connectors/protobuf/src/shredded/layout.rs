@@ -1,5 +1,8 @@
 //! What tags mean to a scan: its plan as a walk over fields sees it.
 
+use std::sync::Arc;
+
+use crate::enum_names::EnumNames;
 use crate::plan::{Member, Op, Place, Plan, Slot};
 use crate::wire::{tag_of, wire_type};
 
@@ -46,6 +49,8 @@ pub(super) struct LeafPlan {
     pub holder: Message,
     /// The oneof that they are members of.
     pub member: Option<Member>,
+    /// The closed enum that members have to be of.
+    pub closed: Option<Arc<EnumNames>>,
 }
 
 /// A message, and what is noted when one is met.
@@ -129,11 +134,11 @@ impl Layout {
     fn leaf(&mut self, plan: &Plan, slot: Slot, holder: Message) -> Option<Leaf> {
         let leaf = Leaf(u16::try_from(self.leaves.len()).ok()?);
         let member = self.member(plan, slot.place);
-        // Whether a number counts as a member can only be said when it is known.
-        if member.is_some() && slot.op == Op::ClosedEnum {
-            return None;
-        }
-        self.leaves.push(LeafPlan { slot, holder, member });
+        let closed = match (slot.op, member) {
+            (Op::ClosedEnum, Some(_)) => Some(Arc::clone(plan.closed_enums.get(slot.detail as usize)?)),
+            _ => None,
+        };
+        self.leaves.push(LeafPlan { slot, holder, member, closed });
         Some(leaf)
     }
 
@@ -190,7 +195,18 @@ impl Layout {
     /// Whether values of this leaf are members of a oneof, and
     /// [`Occurrences::member`](super::Occurrences::member) decides over them.
     pub fn is_member(&self, leaf: Leaf) -> bool {
-        self.leaves[usize::from(leaf.0)].member.is_some()
+        self.leaves[leaf.index()].member.is_some()
+    }
+
+    /// Whether which numbers count is a matter of their value: the leaf is a member of a oneof and a closed enum.
+    pub fn chooses(&self, leaf: Leaf) -> bool {
+        self.leaves[leaf.index()].closed.is_some()
+    }
+
+    /// Whether a number of a leaf that [chooses](Self::chooses) counts; those that do not are
+    /// [discarded](super::Occurrences::discard).
+    pub fn counts(&self, leaf: Leaf, number: u64) -> bool {
+        self.leaves[leaf.index()].closed.as_ref().is_none_or(|names| names.key(number as i32).is_some())
     }
 }
 

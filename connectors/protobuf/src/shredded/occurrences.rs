@@ -86,6 +86,11 @@ impl Occurrences {
         self.value(row, leaf, form);
     }
 
+    /// A value of `leaf` that does not count.
+    pub fn discard(&mut self, leaf: Leaf, form: u8) {
+        self.value(NOWHERE, leaf, form);
+    }
+
     /// The end of a message in the row of its holder, which a walk backwards meets first. Gives the row of its
     /// fields.
     #[inline]

@@ -57,7 +57,7 @@ pub const SCHEMAS: [&str; 2] = [
        optional google.protobuf.Int64Value wi = 38; optional google.protobuf.StringValue ws = 39;
        optional google.protobuf.Struct js = 40; optional google.protobuf.Value jv = 41;
        repeated group Rg = 42 { optional E e = 1; optional Leaf l = 2; optional string s = 3; }
-       oneof two { int32 te = 43; string tt = 44; } optional M self = 45; repeated E ree = 46;
+       oneof two { E te = 43; string tt = 44; } optional M self = 45; repeated E ree = 46;
        extensions 48 to 50;
      }
      extend M { optional string extra = 48; repeated Sub extras = 49; }",

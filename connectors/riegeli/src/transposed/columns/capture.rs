@@ -20,7 +20,7 @@ pub(super) struct Part {
 
 impl Part {
     /// The next `len` bytes.
-    fn take(&mut self, len: usize) -> Result<&[u8], Unfit> {
+    pub fn take(&mut self, len: usize) -> Result<&[u8], Unfit> {
         let end = self.at.checked_add(len).ok_or(Unfit)?;
         let bytes = self.bytes.get(self.at..end).ok_or(Unfit)?;
         self.at = end;
@@ -34,6 +34,24 @@ impl Part {
         let len = cursor.varint32().ok_or(Unfit)? as usize;
         let prefix = rest.len() - cursor.len() as usize;
         self.take(prefix.checked_add(len).ok_or(Unfit)?)
+    }
+
+    /// Appends the value of a node, its last byte first.
+    fn put_value(&mut self, node: &Node, captured: &mut Vec<u8>) -> Result<(), Unfit> {
+        match node.action {
+            Action::String => captured.extend(self.take_string()?.iter().rev()),
+            Action::Fixed => captured.extend(self.take(usize::from(node.width))?.iter().rev()),
+            _ => {
+                let bytes = self.take(usize::from(node.width))?;
+                if bytes.iter().any(|byte| byte & 0x80 != 0) {
+                    return Err(Unfit);
+                }
+                // All but the last byte say that more follow; the last comes first.
+                let continued = std::iter::once(0).chain(std::iter::repeat(0x80));
+                captured.extend(bytes.iter().rev().zip(continued).map(|(byte, bit)| byte | bit));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -88,27 +106,21 @@ impl Walk<'_, '_> {
 
     fn put_value(&mut self, node: &Node) -> Result<(), Unfit> {
         self.nodes.paths.claim(node.buffer, Reader::Capture)?;
-        let part = match self.parts.get_mut(node.buffer as usize).ok_or(Unfit)? {
-            Some(part) => part,
+        let mut captured = std::mem::take(&mut self.captured);
+        let put = self.part(node.buffer).and_then(|part| part.put_value(node, &mut captured));
+        self.captured = captured;
+        self.put_literal(node.literal);
+        put
+    }
+
+    /// The unread part of a buffer that is read on the way.
+    pub(super) fn part(&mut self, buffer: u32) -> Result<&mut Part, Unfit> {
+        match self.parts.get_mut(buffer as usize).ok_or(Unfit)? {
+            Some(part) => Ok(part),
             none => {
-                let bytes = self.buckets.buffer(node.buffer, self.decompressor)?;
-                none.insert(Part { bytes, at: 0 })
-            }
-        };
-        match node.action {
-            Action::String => self.captured.extend(part.take_string()?.iter().rev()),
-            Action::Fixed => self.captured.extend(part.take(usize::from(node.width))?.iter().rev()),
-            _ => {
-                let bytes = part.take(usize::from(node.width))?;
-                if bytes.iter().any(|byte| byte & 0x80 != 0) {
-                    return Err(Unfit);
-                }
-                // All but the last byte say that more follow; the last comes first.
-                let continued = std::iter::once(0).chain(std::iter::repeat(0x80));
-                self.captured.extend(bytes.iter().rev().zip(continued).map(|(byte, bit)| byte | bit));
+                let bytes = self.buckets.buffer(buffer, self.decompressor)?;
+                Ok(none.insert(Part { bytes, at: 0 }))
             }
         }
-        self.put_literal(node.literal);
-        Ok(())
     }
 }

@@ -4,11 +4,8 @@ use recordfusion_protobuf::shredded::{Numbers, Unfit};
 
 use crate::cursor::Cursor;
 
-/// Forms of varints are the subtypes of their nodes (section 3.4): up to this the value lies in the buffer, and
-/// is one byte longer than the subtype says.
-pub(super) const LAST_BUFFERED: u8 = 9;
-
-/// The form of the varint 0 that stands in its node.
+/// Forms of varints are the subtypes of their nodes (section 3.4): below this the value lies in the buffer, and
+/// is one byte longer than the subtype; this is 0, which stands in its node.
 pub(super) const FIRST_INLINE: u8 = 10;
 
 /// Varints without the bits that say that more bytes follow, from the last to the first.

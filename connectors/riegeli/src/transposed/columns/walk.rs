@@ -7,6 +7,7 @@ use super::capture::Part;
 use super::nodes::Nodes;
 use super::paths::{Paths, RECORD};
 use super::step::{Kind, Step};
+use super::values::FIRST_INLINE;
 use crate::compression::Decompressor;
 
 /// The state of a walk.
@@ -19,7 +20,7 @@ pub(super) struct Walk<'a, 'w> {
     pub decompressor: &'w mut Decompressor,
     /// The bytes of values that were put together.
     pub captured: Vec<u8>,
-    /// The buffers below those values.
+    /// The buffers that are read on the way.
     pub parts: Vec<Option<Part>>,
     /// Most bytes of those values.
     pub most_captured: usize,
@@ -148,7 +149,7 @@ impl Walk<'_, '_> {
         match step.kind() {
             Kind::Pass | Kind::Records => at.pass(step),
             Kind::Value => self.occurrences.value(at.row, Leaf::at(step.target()), step.form()),
-            Kind::Member => self.occurrences.member(layout, at.row, Leaf::at(step.target()), step.form()),
+            Kind::Member => self.member(at.row, Leaf::at(step.target()), step.form())?,
             Kind::Open | Kind::Close => at.bound(step, &self.nodes.paths, self.occurrences)?,
             Kind::Message => {
                 let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
@@ -164,6 +165,29 @@ impl Walk<'_, '_> {
             Kind::Capture => return Err(Unfit),
         }
         Ok(())
+    }
+
+    /// A value of `leaf`, which is a member of a oneof. Of a closed enum only its own numbers are.
+    fn member(&mut self, row: u32, leaf: Leaf, form: u8) -> Result<(), Unfit> {
+        let layout = self.nodes.paths.layout();
+        if layout.chooses(leaf) && !layout.counts(leaf, self.number(leaf, form)?) {
+            self.occurrences.discard(leaf, form);
+        } else {
+            self.occurrences.member(layout, row, leaf, form);
+        }
+        Ok(())
+    }
+
+    /// The next varint of a leaf.
+    fn number(&mut self, leaf: Leaf, form: u8) -> Result<u64, Unfit> {
+        if let Some(number) = form.checked_sub(FIRST_INLINE) {
+            return Ok(u64::from(number));
+        }
+        let source = self.nodes.paths.leaf(leaf).ok_or(Unfit)?;
+        let (_, Some(buffer)) = source.numbers.ok_or(Unfit)? else { return Err(Unfit) };
+        let bytes = self.part(buffer)?.take(usize::from(form) + 1)?;
+        let sevens = (0..).step_by(7).zip(bytes);
+        Ok(sevens.fold(0, |value, (shift, byte)| value | u64::from(byte & 0x7f).wrapping_shl(shift)))
     }
 
     /// Puts together a value of `leaf` whose end was just met; gives the node of its begin.
