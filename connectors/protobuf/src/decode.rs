@@ -347,7 +347,9 @@ impl Walk<'_> {
             return false;
         };
         let number = self.columns.words[column as usize].get(entry);
-        let (false, Place::Item(items)) = (self.plan.is_known(closed, number), slot.place) else { return false };
+        let (false, Place::Item(items)) = (self.plan.is_known(closed, number), slot.place) else {
+            return false;
+        };
         self.columns.items[items as usize].withdraw(entry);
         true
     }

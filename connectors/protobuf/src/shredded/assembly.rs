@@ -63,8 +63,7 @@ impl<'a> Assembly<'a> {
         let own_rows = occurrences.messages.iter().map(|met| met.rows.len());
         let mut own_rows: Vec<usize> = own_rows.collect();
         own_rows[0] = records;
-        let rows =
-            (0..own_rows.len()).map(|index| own_rows[layout.rows_of(Message(index as u16))]).collect();
+        let rows = (0..own_rows.len()).map(|index| own_rows[layout.rows_of(Message(index as u16))]).collect();
         let views = vec![Vec::new(); columns.views.len()];
         let mismatches = occurrences.mismatches;
         Self { plan, columns, layout, occurrences, rows, mismatches, views }

@@ -87,8 +87,7 @@ impl Layout {
             depth: 0,
             holder: Self::RECORD,
         };
-        let mut layout =
-            Self { meanings: Vec::new(), leaves: Vec::new(), messages: vec![record], oneofs: 0 };
+        let mut layout = Self { meanings: Vec::new(), leaves: Vec::new(), messages: vec![record], oneofs: 0 };
         let mut next = 0;
         while next < layout.messages.len() {
             layout.fields(plan, Message(u16::try_from(next).ok()?))?;

@@ -9,7 +9,10 @@ use arrow::datatypes::{DataType, Schema};
 use futures::executor::block_on;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use recordfusion_core::{ColumnProjection, Connector, Error, Options, Projection, Selection};
+use recordfusion_bench::LogEvents;
+use recordfusion_core::{
+    ColumnProjection, Connector, Error, Options, Projection, ScanRequest, Selection, Table,
+};
 use recordfusion_riegeli::RiegeliConnector;
 use riegeli::{CompressionType, WriterOptions};
 
@@ -130,6 +133,68 @@ fn read_columns(
         other => other.to_string(),
     });
     Ok((batches, error))
+}
+
+/// Records that are judged as a whole are never taken as columns.
+fn by_rows() -> Options {
+    Options::new().with("on_bad_record", "skip")
+}
+
+#[test]
+fn columns_of_all_transposed_fixtures_are_those_of_rows() {
+    let mut compared = 0;
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/riegeli");
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if !name.ends_with(".riegeli") || name.contains("simple") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).expect(&name);
+        for batch_size in [1, 10, 8192] {
+            let read = |options| read_columns(&bytes, &options, None, batch_size, None);
+            let rows = together(read(by_rows()).expect(&name));
+            let columns = together(read(Options::new()).expect(&name));
+            // The one leaves out what the other stops at.
+            if columns.1.is_none() {
+                assert_eq!(columns, rows, "{name}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 60, "{compared}");
+}
+
+#[test]
+fn only_wanted_buckets_are_decompressed() {
+    let mut events = LogEvents::new(7);
+    let records: Records = (0..2000).map(|_| events.next_record()).collect();
+    let metadata = recordfusion_bench::metadata().expect("the .proto file compiles");
+    let options =
+        WriterOptions::new().transpose(true).bucket_fraction(0.0).compression(CompressionType::Zstd);
+    let file = memory_file(&write(&records, options.set_serialized_metadata(metadata)));
+    let [columns, rows] = [Options::new(), by_rows()].map(|options| {
+        block_on(RiegeliConnector.open(std::slice::from_ref(&file), &options)).expect("valid file")
+    });
+    let count = columns.schema().fields().len();
+    let whole: usize = records.iter().map(Vec::len).sum();
+    for index in 0..count {
+        let read = |table: &dyn Table| {
+            let mut wanted = request(&file, 0..file.size, 1);
+            (wanted.projection.columns[0].index, wanted.batch_size) = (index, 1000);
+            let counters = std::sync::Arc::clone(&wanted.counters);
+            (together(scan_all(table, wanted)), counters.bytes_decompressed.value() as usize)
+        };
+        let name = columns.schema().field(index).name().clone();
+        let ((found, decompressed), (expected, all)) = (read(columns.as_ref()), read(rows.as_ref()));
+        assert_eq!(found, expected, "{name}");
+        assert!(decompressed < whole / 3 && all > whole / 2, "{name}: {decompressed} of {whole}, {all}");
+    }
+}
+
+fn scan_all(table: &dyn Table, request: ScanRequest) -> Outcome {
+    let (batches, error) = scan(table, request);
+    (batches, error.map(|error| error.to_string()))
 }
 
 /// The rows of batches, whatever their sizes.

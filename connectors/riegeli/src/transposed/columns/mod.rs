@@ -18,6 +18,8 @@ mod capture;
 mod nodes;
 mod paths;
 mod step;
+#[cfg(test)]
+mod tests;
 mod values;
 mod walk;
 
@@ -49,7 +51,12 @@ pub(crate) struct ColumnReader {
     occurrences: Occurrences,
     transitions: Vec<u8>,
     places: Vec<(u32, u32)>,
+    /// Chunks in a row that had to be rebuilt.
+    unfit: u32,
 }
+
+/// Chunks in a row that had to be rebuilt, after which no other is tried.
+const MOST_UNFIT: u32 = 8;
 
 impl From<ChunkFault> for Unfit {
     fn from(_: ChunkFault) -> Self {
@@ -62,7 +69,7 @@ impl ColumnReader {
     pub fn new(decoder: &BatchDecoder) -> Option<Self> {
         let layout = decoder.layout()?;
         let (occurrences, transitions, places) = Default::default();
-        Some(Self { layout, occurrences, transitions, places })
+        Some(Self { layout, occurrences, transitions, places, unfit: 0 })
     }
 
     /// All records of the chunk that begins at `begin` as a batch.
@@ -72,6 +79,22 @@ impl ColumnReader {
     /// # Errors
     /// [`Unfit`] if the chunk has to be rebuilt.
     pub fn read(
+        &mut self,
+        chunk: (&ChunkHeader, u64, &Bytes),
+        decoder: &mut BatchDecoder,
+        file: &str,
+        decompressor: &mut Decompressor,
+        counters: &ScanCounters,
+    ) -> Result<RecordBatch, Unfit> {
+        if self.unfit == MOST_UNFIT {
+            return Err(Unfit);
+        }
+        let batch = self.attempt(chunk, decoder, file, decompressor, counters);
+        self.unfit = if batch.is_ok() { 0 } else { self.unfit + 1 };
+        batch
+    }
+
+    fn attempt(
         &mut self,
         (header, begin, data): (&ChunkHeader, u64, &Bytes),
         decoder: &mut BatchDecoder,

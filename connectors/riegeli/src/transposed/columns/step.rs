@@ -76,7 +76,13 @@ impl Step {
             Kind::Pass | Kind::Records => PLAIN,
             _ => 0,
         };
-        Self(flags | (kind as u64) << 56 | u64::from(form) << 48 | u64::from(path) << 32 | u64::from(target) << 16)
+        Self(
+            flags
+                | (kind as u64) << 56
+                | u64::from(form) << 48
+                | u64::from(path) << 32
+                | u64::from(target) << 16,
+        )
     }
 
     /// The same step, after which the next transition counts from `base`, or `base` is the next node.
