@@ -2,6 +2,8 @@
 //! rows: for records of every sort, every projection, and all options of the mapping.
 
 mod awkward;
+#[path = "../../../protobuf/tests/properties/generate.rs"]
+mod generate;
 mod schemas;
 
 use arrow::array::RecordBatch;
@@ -19,7 +21,7 @@ use riegeli::{CompressionType, WriterOptions};
 use crate::differential::CODECS;
 use crate::support::*;
 use awkward::records;
-use schemas::{SCHEMAS, metadata};
+use schemas::{SCHEMAS, compile, metadata};
 
 /// How the transposed file is written.
 #[derive(Debug, Clone)]
@@ -96,6 +98,11 @@ fn projection(schema: &Schema, picks: &[(Index, Vec<Index>)]) -> Projection {
         known.expect("just added").selection.add(&names);
     }
     Projection { columns }
+}
+
+fn picks() -> impl Strategy<Value = Option<Vec<(Index, Vec<Index>)>>> {
+    let path = proptest::collection::vec(any::<Index>(), 0..4);
+    proptest::option::of(proptest::collection::vec((any::<Index>(), path), 1..6))
 }
 
 fn fields_below(data_type: &DataType) -> Option<&arrow::datatypes::Fields> {
@@ -212,9 +219,7 @@ proptest! {
         records in records(1..30),
         layout in layouts(),
         options in options(),
-        picks in proptest::option::of(
-            proptest::collection::vec((any::<Index>(), proptest::collection::vec(any::<Index>(), 0..4)), 1..6)
-        ),
+        picks in picks(),
         batch_size in 1..12usize,
         limit in proptest::option::of(0..40usize),
     ) {
@@ -238,5 +243,25 @@ proptest! {
                 rows.err().map(|error| error.to_string())
             ),
         }
+    }
+
+    #[test]
+    fn columns_of_random_types_are_those_of_rows(
+        (schema, records) in generate::schema().prop_flat_map(|schema| {
+            let records = generate::messages(&schema, 1..20, 0);
+            (Just(schema.source()), records)
+        }),
+        layout in layouts(),
+        picks in picks(),
+        batch_size in 1..8usize,
+    ) {
+        let write_as = |options: WriterOptions| {
+            write(&records, options.set_serialized_metadata(compile(&schema)))
+        };
+        let chunks = WriterOptions::new().compression(layout.codec);
+        let simple = write_as(chunks.clone());
+        let transposed = write_as(chunks.transpose(true).bucket_fraction(layout.bucket_fraction));
+        let read = |file| read_columns(file, &Options::new(), picks.as_deref(), batch_size, None).expect("a table");
+        prop_assert_eq!(together(read(&transposed)), together(read(&simple)));
     }
 }

@@ -63,12 +63,12 @@ pub const SCHEMAS: [&str; 2] = [
      extend M { optional string extra = 48; repeated Sub extras = 49; }",
 ];
 
-struct Source(&'static str);
+struct Source(String);
 
 impl FileResolver for Source {
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
         match name {
-            "test.proto" => File::from_source(name, self.0),
+            "test.proto" => File::from_source(name, &self.0),
             _ => Err(protox::Error::file_not_found(name)),
         }
     }
@@ -82,9 +82,10 @@ pub fn metadata(schema: &str) -> Vec<u8> {
     METADATA[known].clone()
 }
 
-fn compile(schema: &'static str) -> Vec<u8> {
+/// The serialized metadata of files whose records are of the type `M` of a .proto text.
+pub fn compile(schema: &str) -> Vec<u8> {
     let mut resolver = ChainFileResolver::new();
-    resolver.add(Source(schema));
+    resolver.add(Source(schema.to_string()));
     resolver.add(GoogleFileResolver::new());
     let mut compiler = protox::Compiler::with_file_resolver(resolver);
     compiler.include_imports(true);
