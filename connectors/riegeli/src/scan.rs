@@ -103,7 +103,7 @@ impl BatchScan {
         };
         let (block, begin) = match current {
             Current::Records(block, begin) => (block, begin),
-            Current::Rows(rows) => return Ok(Some(self.slice(rows, wanted))),
+            Current::Rows(rows) => return Ok(Some(self.slice(&rows, wanted))),
         };
         let file = &self.request.file;
         let end = block.len().min(begin + wanted);
@@ -138,7 +138,7 @@ impl BatchScan {
     }
 
     /// The first `wanted` rows; the others are for later.
-    fn slice(&mut self, rows: RecordBatch, wanted: usize) -> RecordBatch {
+    fn slice(&mut self, rows: &RecordBatch, wanted: usize) -> RecordBatch {
         let batch = rows.slice(0, wanted.min(rows.num_rows()));
         self.left -= batch.num_rows();
         if batch.num_rows() < rows.num_rows() {

@@ -23,7 +23,7 @@ pub struct ByteValues<'a> {
 }
 
 /// The values against the order in which they were noted.
-pub(super) struct FromFirst<'a> {
+pub(super) struct FirstToLast<'a> {
     values: &'a ByteValues<'a>,
     stored: std::slice::Iter<'a, (u32, u32)>,
     captured: std::slice::Iter<'a, (u32, u32)>,
@@ -35,12 +35,12 @@ impl<'a> ByteValues<'a> {
         self.stored.is_empty() && self.captured.is_empty()
     }
 
-    pub(super) fn from_first(&'a self) -> FromFirst<'a> {
-        FromFirst { values: self, stored: self.stored.iter(), captured: self.captured.iter() }
+    pub(super) fn first_to_last(&'a self) -> FirstToLast<'a> {
+        FirstToLast { values: self, stored: self.stored.iter(), captured: self.captured.iter() }
     }
 }
 
-impl<'a> FromFirst<'a> {
+impl<'a> FirstToLast<'a> {
     /// The bytes of the next value.
     pub(super) fn next(&mut self, form: u8) -> Result<&'a [u8], Unfit> {
         let (buffer, begin, end) = self.place(form)?;
@@ -95,7 +95,7 @@ impl Target<'_> {
             self.fixed(|columns| &mut columns.views[column], next, |view| view);
             return Ok(());
         }
-        let mut values = bytes.from_first();
+        let mut values = bytes.first_to_last();
         let mut missing = false;
         let next = |form| match values.place(form) {
             Ok(place) => view_of(form, place),
@@ -111,7 +111,7 @@ impl Target<'_> {
     /// Views of values of which one may replace another.
     fn views_one_by_one(&mut self, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
         let column = self.slot.column as usize;
-        let mut values = bytes.from_first();
+        let mut values = bytes.first_to_last();
         let mut last = None;
         for &occurrence in self.occurrences.iter().rev() {
             let form = occurrence as u8;
@@ -137,7 +137,7 @@ impl Target<'_> {
 
     fn owned(&mut self, bytes: &ByteValues<'_>, strict: bool) -> Result<(), Unfit> {
         let column = self.slot.column as usize;
-        let mut values = bytes.from_first();
+        let mut values = bytes.first_to_last();
         for &occurrence in self.occurrences.iter().rev() {
             let value = values.next(occurrence as u8)?;
             let Some(row) = self.row(occurrence) else {
@@ -157,7 +157,7 @@ impl Target<'_> {
     /// Messages that are checked and kept as bytes: several of one row are one.
     fn serialized(&mut self, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
         let (column, message) = (self.slot.column as usize, self.slot.detail);
-        let mut values = bytes.from_first();
+        let mut values = bytes.first_to_last();
         for &occurrence in self.occurrences.iter().rev() {
             let value = values.next(occurrence as u8)?;
             let mut walk = Walk { plan: self.plan, columns: self.columns, data: &[], mismatches: 0 };

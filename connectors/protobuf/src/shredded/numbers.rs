@@ -114,7 +114,7 @@ impl Target<'_> {
         numbers: &mut impl Numbers,
         bytes: &ByteValues<'_>,
     ) -> Result<(), Unfit> {
-        let mut bytes = bytes.from_first();
+        let mut bytes = bytes.first_to_last();
         for &occurrence in self.occurrences.iter().rev() {
             let row = self.row(occurrence);
             match (occurrence as u8, row) {
