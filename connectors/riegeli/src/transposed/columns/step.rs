@@ -151,7 +151,7 @@ impl Step {
     /// Whether this is at a node of `path`, and of one of the kinds up to [`Kind::Close`].
     #[inline(always)]
     pub fn is_plain(self, path: u16) -> bool {
-        self.0 & (PLAIN | 0xffff << 32) == PLAIN | u64::from(path) << 32
+        self.0 & PLAIN != 0 && self.path() == path
     }
 
     /// Whether the kind is [`Kind::Value`].

@@ -132,11 +132,13 @@ impl Walk<'_, '_> {
                 at.pass(*step);
             }
             at.index = step.base();
-            if !step.implicit() && !at.follow(transitions) {
+            if step.implicit() {
+                // The others take transitions, which are no more than there are.
+                budget = budget.checked_sub(1).ok_or(Unfit)?;
+            } else if !at.follow(transitions) {
                 *place = at;
                 return Ok(false);
             }
-            budget = budget.checked_sub(1).ok_or(Unfit)?;
         }
         (*place, self.budget) = (at, budget);
         Ok(true)
