@@ -111,7 +111,7 @@ impl ColumnReader {
         }
         let stored = decompressor.decompress_scratch(parts.transitions)?;
         let budget = step_budget(header, &parts.table, stored.len() as u64);
-        expand_transitions(stored, &mut self.transitions);
+        expand_transitions(stored, most_transitions(header), &mut self.transitions)?;
         self.occurrences.reset(&self.layout);
         let mut walk = Walk {
             nodes: Nodes::new(&parts, &self.layout),
@@ -138,6 +138,13 @@ impl ColumnReader {
             occurrences.met().try_for_each(|(leaf, forms)| values.put(leaf, forms, assembly))
         })
     }
+}
+
+/// The most transitions that a walk may take: far more than writers need, which is about one a field.
+fn most_transitions(header: &ChunkHeader) -> u64 {
+    const MOST: u64 = 1 << 28;
+    let fields = header.decoded_data_size.saturating_add(header.num_records);
+    fields.saturating_mul(4).saturating_add(1024).min(MOST)
 }
 
 /// The values of a chunk after its walk.

@@ -151,10 +151,13 @@ impl Numbers for Fixed<'_, 8> {
 
 /// Begin and end of the next `count` strings of a buffer, each behind its length.
 pub(super) fn string_places(bytes: &[u8], count: usize, places: &mut Vec<(u32, u32)>) -> Result<(), Unfit> {
-    places.clear();
-    places.reserve(count.min(bytes.len()));
+    // Each takes a byte at least.
+    if count > bytes.len() {
+        return Err(Unfit);
+    }
+    places.resize(count, (0, 0));
     let mut at = 0;
-    for _ in 0..count {
+    for place in places {
         let (len, prefix) = match bytes.get(at) {
             Some(&len) if len < 0x80 => (usize::from(len), 1),
             _ => {
@@ -169,7 +172,7 @@ pub(super) fn string_places(bytes: &[u8], count: usize, places: &mut Vec<(u32, u
             return Err(Unfit);
         }
         at = begin + len;
-        places.push((begin as u32, at as u32));
+        *place = (begin as u32, at as u32);
     }
     Ok(())
 }

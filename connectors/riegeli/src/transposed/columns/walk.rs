@@ -69,16 +69,19 @@ impl At {
     /// Passes nodes.
     #[inline(always)]
     fn pass(&mut self, step: Step) {
-        self.records += u32::from(step.form());
+        self.records = self.records.saturating_add(u32::from(step.form()));
         // A choice without a branch: nothing tells when a record begins.
         self.row = if step.form() == 0 { self.row } else { self.records };
         self.path = step.target();
     }
 }
 
-/// The offsets of all transitions: a stored one says how many of offset 0 follow it.
-pub(super) fn expand_transitions(stored: &[u8], transitions: &mut Vec<u8>) {
+/// The offsets of all transitions, which are at most `most`: a stored one says how many of offset 0 follow it.
+pub(super) fn expand_transitions(stored: &[u8], most: u64, transitions: &mut Vec<u8>) -> Result<(), Unfit> {
     let repeats: usize = stored.iter().map(|stored| usize::from(stored & 3)).sum();
+    if (stored.len() + repeats) as u64 > most {
+        return Err(Unfit);
+    }
     transitions.clear();
     transitions.resize(stored.len() + repeats, 0);
     let mut next = 0;
@@ -88,6 +91,7 @@ pub(super) fn expand_transitions(stored: &[u8], transitions: &mut Vec<u8>) {
         }
         next += 1 + usize::from(stored & 3);
     }
+    Ok(())
 }
 
 impl Walk<'_, '_> {
