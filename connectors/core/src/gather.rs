@@ -1,48 +1,57 @@
 //! Small blocks put together, so that a batch does not refer to a buffer for each of many chunks.
 
-use futures::stream::{StreamExt, TryStreamExt};
+use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 
 use crate::{BlockStream, RecordBlock, RecordBlockBuilder, RecordFile, Result};
 
 /// Bytes of a block from which on it is used as it is.
-const LARGE: usize = 256 << 10;
+pub const LARGE_BLOCK: usize = 256 << 10;
 /// Bytes of small blocks that are gathered at most.
 const GATHERED: usize = 1 << 20;
 
-/// The records of a stream, in blocks worth a batch.
-pub struct GatheredBlocks {
-    blocks: BlockStream,
-    builder: RecordBlockBuilder,
-    next: Option<Result<RecordBlock>>,
+/// What a chunk has for a scan.
+#[derive(Debug)]
+pub enum Piece<C> {
+    /// Its records.
+    Records(RecordBlock),
+    /// Itself, to be decoded in another way.
+    Chunk(C),
 }
 
-impl GatheredBlocks {
-    /// Gathers the blocks of `blocks`.
-    pub fn new(blocks: BlockStream) -> Self {
-        Self { blocks, builder: RecordBlockBuilder::default(), next: None }
+/// The pieces of a stream, records in blocks worth a batch.
+pub struct GatheredBlocks<C> {
+    pieces: BoxStream<'static, Result<Piece<C>>>,
+    builder: RecordBlockBuilder,
+    next: Option<Result<Piece<C>>>,
+}
+
+impl<C> GatheredBlocks<C> {
+    /// Gathers the blocks among `pieces`.
+    pub fn new(pieces: BoxStream<'static, Result<Piece<C>>>) -> Self {
+        Self { pieces, builder: RecordBlockBuilder::default(), next: None }
     }
 
-    /// The next records; at least `rows` if there are as many, unless they are many bytes. What was read
-    /// before an error comes before it.
+    /// The next records, or the next chunk; at least `rows` records if there are as many together, unless they
+    /// are many bytes. What was read before an error comes before it.
     ///
     /// # Errors
     /// Those of the stream; nothing comes after one.
-    pub async fn next(&mut self, rows: usize) -> Result<Option<RecordBlock>> {
+    pub async fn next(&mut self, rows: usize) -> Result<Option<Piece<C>>> {
         loop {
             let next = match self.next.take() {
                 Some(next) => Some(next),
-                None => self.blocks.next().await,
+                None => self.pieces.next().await,
             };
             match next {
-                Some(Ok(block)) if self.is_small(&block, rows) => {
+                Some(Ok(Piece::Records(block))) if self.is_small(&block, rows) => {
                     self.builder.append(&block);
                     if self.builder.rows() >= rows || self.builder.bytes() >= GATHERED {
-                        return Ok(Some(self.builder.finish()));
+                        return Ok(Some(Piece::Records(self.builder.finish())));
                     }
                 }
                 next if self.builder.rows() > 0 => {
                     self.next = next;
-                    return Ok(Some(self.builder.finish()));
+                    return Ok(Some(Piece::Records(self.builder.finish())));
                 }
                 next => return next.transpose(),
             }
@@ -50,7 +59,7 @@ impl GatheredBlocks {
     }
 
     fn is_small(&self, block: &RecordBlock, rows: usize) -> bool {
-        block.len() < rows && block.data().len() < LARGE && self.builder.fits(block)
+        block.len() < rows && block.data().len() < LARGE_BLOCK && self.builder.fits(block)
     }
 }
 
@@ -98,11 +107,11 @@ mod tests {
 
     /// The records of each block that `rows` rows are asked of, and whether it ends with an error.
     fn gathered(blocks: Vec<Result<RecordBlock>>, rows: usize) -> (Vec<usize>, bool) {
-        let mut blocks = GatheredBlocks::new(stream::iter(blocks).boxed());
+        let mut blocks = GatheredBlocks::<()>::new(stream::iter(blocks).map_ok(Piece::Records).boxed());
         let mut lens = Vec::new();
         loop {
             match block_on(blocks.next(rows)) {
-                Ok(Some(block)) => lens.push(block.len()),
+                Ok(Some(Piece::Records(block))) => lens.push(block.len()),
                 end => return (lens, end.is_err()),
             }
         }

@@ -42,7 +42,7 @@ pub use count::row_counts;
 pub use counters::{Counter, ScanCounters, Unit};
 pub use error::{Error, Result};
 pub use file::RecordFile;
-pub use gather::{GatheredBlocks, first_blocks};
+pub use gather::{GatheredBlocks, LARGE_BLOCK, Piece, first_blocks};
 pub use inspection::{ChunkSummary, Inspection, Verification};
 pub use options::{OptionInfo, Options, nearest_names};
 pub use projection::{ColumnProjection, Projection, Selection};

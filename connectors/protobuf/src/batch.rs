@@ -9,7 +9,9 @@ use arrow::array::{
 use arrow::datatypes::{DataType, SchemaRef};
 use recordfusion_core::{RecordBlock, Result, ScanCounters};
 
+use crate::decoded::Arrays;
 use crate::encode::Hint;
+use crate::messages::MessageDecoder;
 use crate::options::MetadataColumn;
 use crate::rows::{RowDecoder, Rows};
 use crate::view::view;
@@ -102,20 +104,68 @@ impl BatchDecoder {
                 }
             }
         };
+        let (arrays, count) = (std::mem::take(&mut decoded.arrays), decoded.records.len());
+        let metadata = |column| metadata(column, file, block, &decoded);
+        let batch = self.batch(arrays, count, counters, metadata)?;
+        Ok(DecodedBatch { batch, consumed: decoded.consumed })
+    }
+
+    /// The batch of the columns of `count` records and of metadata columns.
+    fn batch(
+        &self,
+        mut payload: Vec<ArrayRef>,
+        count: usize,
+        counters: &ScanCounters,
+        metadata: impl Fn(MetadataColumn) -> Result<ArrayRef>,
+    ) -> Result<RecordBatch> {
         if let Some(restore) = &self.restore {
-            let arrays = std::mem::take(&mut decoded.arrays);
-            decoded.arrays = restore.restore(arrays, decoded.records.len())?;
+            payload = restore.restore(payload, count)?;
         }
         let arrays = self.columns.iter().map(|column| match column {
-            OutputColumn::Payload(index) => Ok(Arc::clone(&decoded.arrays[*index])),
-            OutputColumn::Metadata(column) => metadata(*column, file, block, &decoded),
+            OutputColumn::Payload(index) => Ok(Arc::clone(&payload[*index])),
+            OutputColumn::Metadata(column) => metadata(*column),
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
-        let count = decoded.records.len();
         counters.records_decoded.add(count as u64);
         let options = RecordBatchOptions::new().with_row_count(Some(count));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
-        Ok(DecodedBatch { batch, consumed: decoded.consumed })
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
+    }
+
+    /// The decoder of messages, if nothing is wanted that needs their bytes.
+    pub(crate) fn shreddable(&self) -> Option<&MessageDecoder> {
+        let needs_bytes = |column: &OutputColumn| {
+            matches!(column, OutputColumn::Metadata(MetadataColumn::Record | MetadataColumn::Unknown))
+        };
+        if self.columns.iter().any(needs_bytes) { None } else { self.rows.as_ref()?.shreddable() }
+    }
+
+    /// The decoder of messages, as [`Self::shreddable`].
+    pub(crate) fn shreddable_mut(&mut self) -> Option<&mut MessageDecoder> {
+        self.shreddable()?;
+        self.rows.as_mut()?.shreddable_mut()
+    }
+
+    /// The batch of records that came shredded, from a file and with these positions.
+    pub(crate) fn shredded_batch(
+        &mut self,
+        arrays: Arrays,
+        file: &str,
+        positions: Range<u64>,
+        counters: &ScanCounters,
+    ) -> Result<RecordBatch> {
+        if let Some(rows) = &mut self.rows {
+            rows.count(&arrays, counters);
+        }
+        let count = (positions.end - positions.start) as usize;
+        self.batch(arrays.columns, count, counters, |column| {
+            Ok(match column {
+                MetadataColumn::File => {
+                    Arc::new(std::iter::repeat_n(Some(file), count).collect::<StringViewArray>())
+                }
+                MetadataColumn::Position => Arc::new(UInt64Array::from_iter_values(positions.clone())),
+                MetadataColumn::Record | MetadataColumn::Unknown => new_null_array(&DataType::Binary, count),
+            })
+        })
     }
 }
 

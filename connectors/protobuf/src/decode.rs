@@ -43,6 +43,15 @@ impl Walk<'_> {
         self.message(bytes, begin as usize, Frame { message: 0, row, depth: 0, group: 0 }).map(drop)
     }
 
+    /// Checks `bytes`, a message that is kept as it is; `message` is the plan that checks, `depth` counts the
+    /// messages around it and itself.
+    pub(crate) fn check_message(&mut self, bytes: &[u8], message: u32, depth: u32) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(WireFault::TooDeep.into());
+        }
+        self.message(bytes, 0, Frame { message, row: 0, depth, group: 0 }).map(drop)
+    }
+
     /// Decodes the fields from `at` to the end of `bytes` or of the group, and returns where that is: for a
     /// group, where its end tag begins.
     fn message(&mut self, bytes: &[u8], mut at: usize, frame: Frame) -> Result<usize> {
@@ -126,7 +135,7 @@ impl Walk<'_> {
         match slot.op {
             Op::ClosedEnum => {
                 let number = wire::varint(bytes, &mut at)? as u32;
-                match self.is_known(slot.detail, number) {
+                match self.plan.is_known(slot.detail, number) {
                     true => self.word(number, slot, frame.row)?,
                     false => self.keep_unknown(frame, &bytes[begin..at]),
                 }
@@ -224,7 +233,7 @@ impl Walk<'_> {
             }
             Encoding::ClosedEnum => {
                 let number = wire::varint(bytes, at)? as u32;
-                if self.is_known(slot.detail, number) {
+                if self.plan.is_known(slot.detail, number) {
                     self.word(number, slot, row)?;
                 }
             }
@@ -251,7 +260,7 @@ impl Walk<'_> {
         while at < bytes.len() {
             let begin = at;
             let number = wire::varint(bytes, &mut at)? as u32;
-            match self.is_known(slot.detail, number) {
+            match self.plan.is_known(slot.detail, number) {
                 true => self.word(number, slot, frame.row)?,
                 false => {
                     let tag = wire::to_varint(u64::from(tag & !7 | wire_type::VARINT));
@@ -338,18 +347,15 @@ impl Walk<'_> {
             return false;
         };
         let number = self.columns.words[column as usize].get(entry);
-        let (false, Place::Item(items)) = (self.is_known(closed, number), slot.place) else { return false };
+        let (false, Place::Item(items)) = (self.plan.is_known(closed, number), slot.place) else {
+            return false;
+        };
         self.columns.items[items as usize].withdraw(entry);
         true
     }
 
-    #[inline]
-    fn is_known(&self, closed: u32, number: u32) -> bool {
-        self.plan.closed_enums[closed as usize].key(number as i32).is_some()
-    }
-
     /// Values of a repeated field with one length before all of them, up to the end of `bytes`.
-    fn packed(
+    pub(crate) fn packed(
         &mut self,
         bytes: &[u8],
         mut at: usize,
@@ -443,14 +449,14 @@ impl Walk<'_> {
 }
 
 /// Checks strings byte by byte or in blocks, whatever is faster for their length.
-fn check_utf8(bytes: &[u8]) -> Result<()> {
+pub(crate) fn check_utf8(bytes: &[u8]) -> Result<()> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(_) => Ok(()),
         Err(_) => Err(Box::<Fault>::from(FaultKind::InvalidUtf8)),
     }
 }
 
-fn check_packed(bytes: &[u8], mut at: usize, encoding: Encoding) -> Result<()> {
+pub(crate) fn check_packed(bytes: &[u8], mut at: usize, encoding: Encoding) -> Result<()> {
     let width = match encoding {
         Encoding::Fixed32 => 4,
         Encoding::Fixed64 => 8,

@@ -37,12 +37,29 @@ pub(crate) struct Finish<'a> {
     pub mapping: &'a Mapping,
     /// The buffers, emptied on the way.
     pub columns: &'a mut Columns,
-    /// The block's buffer.
-    pub data: &'a Buffer,
+    /// The buffers that views point into.
+    pub buffers: &'a ViewBuffers,
     /// What was noticed.
     pub tally: Tally,
     /// Which rows lack a required field, if any does.
     pub incomplete: Option<BooleanBuffer>,
+}
+
+/// The buffers that the views of columns point into.
+pub(crate) enum ViewBuffers {
+    /// That of the block of records.
+    Shared(Buffer),
+    /// Those of each column of views, by index.
+    OfEach(Vec<Vec<Buffer>>),
+}
+
+impl ViewBuffers {
+    fn of(&self, column: u32) -> Vec<Buffer> {
+        match self {
+            Self::Shared(buffer) => vec![buffer.clone()],
+            Self::OfEach(buffers) => buffers.get(column as usize).cloned().unwrap_or_default(),
+        }
+    }
 }
 
 impl Finish<'_> {
@@ -103,12 +120,12 @@ impl Finish<'_> {
             Source::Views(column) => {
                 let views = columns.views[*column as usize].take(rows);
                 let nulls = visible(nulls, &|row| views[row] == 0);
-                Arc::new(BinaryViewArray::try_new(views.into(), [self.data.clone()], nulls)?)
+                Arc::new(BinaryViewArray::try_new(views.into(), self.buffers.of(*column), nulls)?)
             }
             Source::Texts { column, utf8 } => {
                 let views = columns.views[*column as usize].take(rows);
                 let nulls = visible(nulls, &|row| views[row] == 0);
-                views_of_strings(views, self.data, nulls, *utf8, &mut self.tally)?
+                views_of_strings(views, self.buffers.of(*column), nulls, *utf8, &mut self.tally)?
             }
             Source::Bytes { column, utf8 } => match data_type {
                 DataType::LargeUtf8 | DataType::LargeBinary => {

@@ -24,6 +24,7 @@ mod record;
 mod rows;
 mod scan;
 mod schema;
+pub mod shredded;
 mod text;
 mod view;
 mod well_known;
@@ -44,4 +45,4 @@ pub use options::{
     RecursionDepth, Required, StringType, TimestampForm, Unsigned, WriteOptions,
 };
 pub use record::RecordDecoder;
-pub use scan::scan_batches;
+pub use scan::{ColumnChunk, PieceStream, scan_batches, scan_pieces};

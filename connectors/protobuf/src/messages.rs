@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryArray};
 use arrow::buffer::{Buffer, OffsetBuffer};
-use recordfusion_core::{RecordBlock, Result};
+use recordfusion_core::RecordBlock;
 
 use crate::column_tree::Node;
 use crate::columns::Columns;
@@ -12,10 +12,11 @@ use crate::decode::Walk;
 use crate::decoded::{Arrays, Tally};
 use crate::descriptor::Descriptors;
 use crate::fault::Result as Decoded;
-use crate::finish::Finish;
+use crate::finish::{Finish, ViewBuffers};
 use crate::open::RecordType;
 use crate::options::{Mapping, OnBadValue};
 use crate::plan::{self, Compiled, Plan, Wanted};
+use crate::shredded::{Assembly, Layout, Occurrences, Unfit};
 
 /// Decodes the messages of one scan.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl MessageDecoder {
         tree: &[Node],
         mapping: &Arc<Mapping>,
         wanted: &Wanted<'_>,
-    ) -> Result<Self> {
+    ) -> recordfusion_core::Result<Self> {
         let Compiled { plan, columns } = plan::compile(&record.descriptors, mapping, tree, wanted)?;
         let descriptors = Arc::clone(&record.descriptors);
         Ok(Self { descriptors, mapping: Arc::clone(mapping), plan, columns })
@@ -45,6 +46,31 @@ impl MessageDecoder {
     /// How many leaf columns are decoded.
     pub(crate) fn leaves(&self) -> u64 {
         self.plan.leaves
+    }
+
+    /// What is decoded.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Makes arrays of records that come shredded; `fill` puts their values to the rows.
+    ///
+    /// # Errors
+    /// [`Unfit`] if that is the answer of `fill`, or for a fault. The decoder goes on as if nothing had been.
+    pub(crate) fn assemble(
+        &mut self,
+        layout: &Layout,
+        occurrences: &Occurrences,
+        fill: impl FnOnce(&mut Assembly<'_>) -> Result<(), Unfit>,
+    ) -> Result<Arrays, Unfit> {
+        let assembled = Assembly::fill(&self.plan, &mut self.columns, layout, occurrences, fill);
+        let arrays = assembled.and_then(|assembled| {
+            Ok(self.finish(&assembled.buffers, assembled.records, assembled.mismatches)?)
+        });
+        if arrays.is_err() {
+            self.columns.clear();
+        }
+        arrays
     }
 
     /// Decodes the records `rows` of `block`.
@@ -74,12 +100,17 @@ impl MessageDecoder {
             count += 1;
         }
         let mismatches = walk.mismatches;
+        self.finish(&ViewBuffers::Shared(block.data().clone()), count, mismatches)
+    }
+
+    /// The arrays of records whose values are in the columns.
+    fn finish(&mut self, buffers: &ViewBuffers, count: usize, mismatches: u64) -> Decoded<Arrays> {
         let mut finish = Finish {
             plan: &self.plan,
             descriptors: &self.descriptors,
             mapping: &self.mapping,
             columns: &mut self.columns,
-            data: block.data(),
+            buffers,
             tally: Tally::default(),
             incomplete: None,
         };

@@ -77,6 +77,27 @@ impl RowDecoder {
         Self { decoder, name, on_bad_record, batches: 0 }
     }
 
+    /// The decoder of messages, if it may take them without their bytes: no record is judged as a whole.
+    pub(crate) fn shreddable(&self) -> Option<&MessageDecoder> {
+        match &self.decoder {
+            Decoder::Messages(messages)
+                if self.on_bad_record == OnBadRecord::Error && !messages.plan().strict_required =>
+            {
+                Some(messages)
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`Self::shreddable`].
+    pub(crate) fn shreddable_mut(&mut self) -> Option<&mut MessageDecoder> {
+        self.shreddable()?;
+        match &mut self.decoder {
+            Decoder::Messages(messages) => Some(messages),
+            Decoder::Examples(_) | Decoder::Text(_) => None,
+        }
+    }
+
     /// Decodes the records `rows` of `block`; only the first half of them, or of that, if a column would
     /// exceed 2 GiB.
     ///
@@ -161,7 +182,8 @@ impl RowDecoder {
         }
     }
 
-    fn count(&mut self, arrays: &Arrays, counters: &ScanCounters) {
+    /// Counts what was noticed in a batch.
+    pub(crate) fn count(&mut self, arrays: &Arrays, counters: &ScanCounters) {
         if self.batches == 0 {
             counters.fields_projected.add(self.decoder.leaves());
         }

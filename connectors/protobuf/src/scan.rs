@@ -1,16 +1,36 @@
-//! Blocks of records to batches of columns.
+//! Blocks of records, and chunks that can do without them, to batches of columns.
 
 use arrow::array::RecordBatch;
-use futures::stream::{self, StreamExt};
-use recordfusion_core::{BatchStream, BlockStream, GatheredBlocks, RecordBlock, Result, ScanRequest};
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use recordfusion_core::{BatchStream, BlockStream, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest};
 
 use crate::batch::{BatchDecoder, DecodedBatch};
+
+/// A chunk whose columns may be had without putting its records together.
+pub trait ColumnChunk: Send {
+    /// All its rows; `None` if they have to be decoded from its records.
+    fn columns(&mut self, decoder: &mut BatchDecoder) -> Option<RecordBatch>;
+
+    /// Its records, if it has some.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn records(&mut self) -> Result<Option<RecordBlock>>;
+}
+
+/// The chunks of a range, in order.
+pub type PieceStream = BoxStream<'static, Result<Piece<Box<dyn ColumnChunk>>>>;
 
 /// The records of `blocks`, which are those of the request's range, as the batches of the request. Small blocks are
 /// put together; a block is read when the batch before it is taken.
 pub fn scan_batches(blocks: BlockStream, decoder: BatchDecoder, request: ScanRequest) -> BatchStream {
+    scan_pieces(blocks.map_ok(Piece::Records).boxed(), decoder, request)
+}
+
+/// Like [`scan_batches`]; chunks that are no records yet become columns if they can.
+pub fn scan_pieces(pieces: PieceStream, decoder: BatchDecoder, request: ScanRequest) -> BatchStream {
     let scan = BatchScan {
-        blocks: GatheredBlocks::new(blocks),
+        pieces: GatheredBlocks::new(pieces),
         decoder,
         left: request.limit.unwrap_or(usize::MAX),
         current: None,
@@ -21,13 +41,21 @@ pub fn scan_batches(blocks: BlockStream, decoder: BatchDecoder, request: ScanReq
 }
 
 struct BatchScan {
-    blocks: GatheredBlocks,
+    pieces: GatheredBlocks<Box<dyn ColumnChunk>>,
     decoder: BatchDecoder,
     request: ScanRequest,
     /// Rows that the limit still allows.
     left: usize,
-    /// Records that were read, and how many of them were decoded.
-    current: Option<(RecordBlock, usize)>,
+    /// What was read and not yet handed out.
+    current: Option<Current>,
+}
+
+/// What the next batches come from.
+enum Current {
+    /// Records, and how many of them were decoded.
+    Records(RecordBlock, usize),
+    /// Rows that are decoded.
+    Rows(RecordBatch),
 }
 
 impl BatchScan {
@@ -36,21 +64,57 @@ impl BatchScan {
         if wanted == 0 {
             return Ok(None);
         }
-        let (block, begin) = match self.current.take() {
+        let current = match self.current.take() {
             Some(current) => current,
-            None => match self.blocks.next(wanted).await? {
-                Some(block) => (block, 0),
+            None => match self.read(wanted).await? {
+                Some(current) => current,
                 None => return Ok(None),
             },
         };
+        match current {
+            Current::Records(block, begin) => self.decode(block, begin, wanted).map(Some),
+            Current::Rows(rows) => Ok(Some(self.slice(&rows, wanted))),
+        }
+    }
+
+    /// The next records, or the rows of the next chunk.
+    async fn read(&mut self, wanted: usize) -> Result<Option<Current>> {
+        while let Some(piece) = self.pieces.next(wanted).await? {
+            let mut chunk = match piece {
+                Piece::Records(block) => return Ok(Some(Current::Records(block, 0))),
+                Piece::Chunk(chunk) => chunk,
+            };
+            if let Some(rows) = chunk.columns(&mut self.decoder) {
+                return Ok(Some(Current::Rows(rows)));
+            }
+            if let Some(block) = chunk.records()? {
+                return Ok(Some(Current::Records(block, 0)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Decodes up to `wanted` records; the others are for later.
+    fn decode(&mut self, block: RecordBlock, begin: usize, wanted: usize) -> Result<RecordBatch> {
         let end = block.len().min(begin + wanted);
         let (file, counters) = (&self.request.file, &self.request.counters);
         let decode = || self.decoder.decode(&file.name, &block, begin..end, counters);
         let DecodedBatch { batch, consumed } = counters.decode_time.time(decode)?;
         self.left -= batch.num_rows();
         if begin + consumed < block.len() {
-            self.current = Some((block, begin + consumed));
+            self.current = Some(Current::Records(block, begin + consumed));
         }
-        Ok(Some(batch))
+        Ok(batch)
+    }
+
+    /// The first `wanted` rows; the others are for later.
+    fn slice(&mut self, rows: &RecordBatch, wanted: usize) -> RecordBatch {
+        let batch = rows.slice(0, wanted.min(rows.num_rows()));
+        self.left -= batch.num_rows();
+        if batch.num_rows() < rows.num_rows() {
+            let len = batch.num_rows();
+            self.current = Some(Current::Rows(rows.slice(len, rows.num_rows() - len)));
+        }
+        batch
     }
 }

@@ -17,33 +17,33 @@ use crate::fault::{FaultKind, Result};
 /// Most bytes of a string that lie in its view.
 const INLINE: usize = 12;
 
-/// Strings from views into `data`. If they are not strict, what is no UTF-8 is replaced by U+FFFD or NULL, and
+/// Strings from views into `buffers`. If they are not strict, what is no UTF-8 is replaced by U+FFFD or NULL, and
 /// `tally` counts the strings.
 ///
 /// # Errors
 /// [`FaultKind::InvalidUtf8`] if they are strict.
 pub(crate) fn views_of_strings(
     views: Vec<u128>,
-    data: &Buffer,
+    buffers: Vec<Buffer>,
     nulls: Option<NullBuffer>,
     utf8: Utf8,
     tally: &mut Tally,
 ) -> Result<ArrayRef> {
     let aligned = nulls.as_ref().is_none_or(|nulls| nulls.len() == views.len());
-    if aligned && are_utf8(&views, data) {
-        return Ok(Arc::new(utf8_views(views, data, nulls)));
+    if aligned && are_utf8(&views, &buffers) {
+        return Ok(Arc::new(utf8_views(views, buffers, nulls)));
     }
     if utf8 == Utf8::Strict {
         return Err(FaultKind::InvalidUtf8.into());
     }
-    let bytes = BinaryViewArray::try_new(views.into(), [data.clone()], nulls)?;
+    let bytes = BinaryViewArray::try_new(views.into(), buffers, nulls)?;
     let strings = bytes.iter().map(|bytes| mend(bytes?, utf8, tally));
     Ok(Arc::new(strings.collect::<StringViewArray>()))
 }
 
-/// Whether all `views` lie in `data` and are UTF-8. Most strings are ASCII, which takes a few operations for
+/// Whether all `views` lie in `buffers` and are UTF-8. Most strings are ASCII, which takes a few operations for
 /// the short ones that lie in the view itself.
-fn are_utf8(views: &[u128], data: &[u8]) -> bool {
+fn are_utf8(views: &[u128], buffers: &[Buffer]) -> bool {
     const HIGH_BITS: u128 = 0x8080_8080_8080_8080_8080_8080 << 32;
     views.iter().all(|&view| {
         let len = view as u32 as usize;
@@ -53,8 +53,9 @@ fn are_utf8(views: &[u128], data: &[u8]) -> bool {
         }
         let view = ByteView::from(view);
         let begin = view.offset as usize;
-        let bytes = begin.checked_add(len).and_then(|end| data.get(begin..end));
-        view.buffer_index == 0 && bytes.is_some_and(is_utf8)
+        let data = buffers.get(view.buffer_index as usize);
+        let end = begin.checked_add(len);
+        data.zip(end).and_then(|(data, end)| data.get(begin..end)).is_some_and(is_utf8)
     })
 }
 
@@ -73,10 +74,10 @@ fn is_ascii(bytes: &[u8]) -> bool {
 
 /// Strings from views that [`are_utf8`] has checked, with as many nulls: Arrow's own check takes a fifth of a scan.
 #[allow(unsafe_code)]
-fn utf8_views(views: Vec<u128>, data: &Buffer, nulls: Option<NullBuffer>) -> StringViewArray {
-    // SAFETY: every view was checked: a short one is padded with zeros, a long one points into the only
-    // buffer and lies inside it, and the bytes of both are UTF-8. There are as many nulls as views.
-    unsafe { StringViewArray::new_unchecked(views.into(), [data.clone()], nulls) }
+fn utf8_views(views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<NullBuffer>) -> StringViewArray {
+    // SAFETY: every view was checked: a short one is padded with zeros, a long one points into one of
+    // the buffers and lies inside it, and the bytes of both are UTF-8. There are as many nulls as views.
+    unsafe { StringViewArray::new_unchecked(views.into(), buffers, nulls) }
 }
 
 /// Strings from offsets into `bytes`, checked or mended like those of [`views_of_strings`].
@@ -139,9 +140,7 @@ mod tests {
 
     fn check(texts: &[&[u8]]) -> bool {
         let array = BinaryViewArray::from_iter_values(texts.iter());
-        assert!(array.data_buffers().len() <= 1);
-        let data = array.data_buffers().first().map_or(&[][..], |buffer| buffer.as_slice());
-        are_utf8(array.views(), data)
+        are_utf8(array.views(), array.data_buffers())
     }
 
     #[test]
@@ -165,16 +164,19 @@ mod tests {
     fn views_outside_the_buffer_are_refused() {
         let beyond = ByteView { length: 20, prefix: 0, buffer_index: 0, offset: 5 };
         let other = ByteView { length: 20, prefix: 0, buffer_index: 1, offset: 0 };
-        assert!(!are_utf8(&[beyond.as_u128()], &[b'a'; 24]));
-        assert!(are_utf8(&[beyond.as_u128()], &[b'a'; 25]));
-        assert!(!are_utf8(&[other.as_u128()], &[b'a'; 25]));
+        let buffer = |len| Buffer::from(vec![b'a'; len]);
+        assert!(!are_utf8(&[beyond.as_u128()], &[buffer(24)]));
+        assert!(are_utf8(&[beyond.as_u128()], &[buffer(25)]));
+        assert!(!are_utf8(&[other.as_u128()], &[buffer(25)]));
+        assert!(are_utf8(&[other.as_u128()], &[buffer(0), buffer(20)]));
+        assert!(!are_utf8(&[other.as_u128()], &[buffer(25), buffer(19)]));
         assert!(!are_utf8(&[u128::from(b'a') << 40], &[]), "padding that is not zero");
     }
 
     #[test]
     fn as_many_strings_as_views() {
         let views = BinaryViewArray::from_iter_values([b"short".as_slice(), b"longer than twelve bytes"]);
-        let array = utf8_views(views.views().to_vec(), &views.data_buffers()[0], None);
+        let array = utf8_views(views.views().to_vec(), views.data_buffers().to_vec(), None);
         assert_eq!(array.len(), 2);
         assert_eq!(array.value(1), "longer than twelve bytes");
     }

@@ -1,13 +1,17 @@
 //! From the data of a chunk to its records: chunk data comes in with its hash verified.
 
+use arrow::array::RecordBatch;
 use bytes::Bytes;
-use recordfusion_core::RecordBlock;
+use recordfusion_core::{RecordBlock, ScanCounters};
+use recordfusion_protobuf::BatchDecoder;
+use recordfusion_protobuf::shredded::Unfit;
 
 use crate::compression::Decompressor;
 use crate::fault::ChunkFault;
 use crate::header::{ChunkHeader, ChunkKind};
 use crate::simple;
 use crate::transposed::TransposedDecoder;
+use crate::transposed::columns::ColumnReader;
 
 /// Decodes chunks one after another; keeps buffers and decompression contexts.
 #[derive(Default)]
@@ -42,6 +46,21 @@ impl ChunkDecoder {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The records of a transposed chunk as columns.
+    ///
+    /// # Errors
+    /// [`Unfit`] if [`Self::decode`] has to take it.
+    pub(crate) fn decode_columns(
+        &mut self,
+        chunk: (&ChunkHeader, u64, &Bytes),
+        reader: &mut ColumnReader,
+        decoder: &mut BatchDecoder,
+        file: &str,
+        counters: &ScanCounters,
+    ) -> Result<RecordBatch, Unfit> {
+        reader.read(chunk, decoder, file, &mut self.decompressor, counters)
     }
 
     /// The serialized `RecordsMetadata` of a metadata chunk.

@@ -5,7 +5,7 @@
 //! 1. The file is a sequence of chunks that is cut into blocks: [`position`] has the arithmetic, [`header`]
 //!    the headers of blocks and chunks, [`hash`](mod@hash) what guards them.
 //! 2. The data of a chunk are compressed blocks ([`compression`]) in one of two layouts, [`simple`] and
-//!    [`transposed`]; [`decoder`] takes both to a block of records. [`metadata`] and [`array_record`] read
+//!    [`transposed`]; [`decoder`] takes both to a block of records, or the second one straight to columns. [`metadata`] and [`array_record`] read
 //!    the messages that are about the file.
 //!
 //! [`write`](mod@write) goes the other way, from records to the bytes of a file.

@@ -1,15 +1,21 @@
 //! Scans of a byte range: record blocks, batches of columns, or row counts.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow::array::RecordBatch;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use recordfusion_core::{BatchStream, BlockStream, Error, RecordFile, ScanCounters, ScanRequest};
-use recordfusion_protobuf::{BatchDecoder, scan_batches};
+use recordfusion_core::{
+    BatchStream, BlockStream, Error, LARGE_BLOCK, Piece, RecordBlock, RecordFile, Result, ScanCounters,
+    ScanRequest,
+};
+use recordfusion_protobuf::{BatchDecoder, ColumnChunk, PieceStream, scan_batches, scan_pieces};
 
+use crate::decoder::ChunkDecoder;
 use crate::header::ChunkKind;
 use crate::read::index::data_part;
-use crate::read::{BlockReader, Damage, HeaderWalk, ReadError, ReadResult};
+use crate::read::{BlockReader, ChunkData, Damage, HeaderWalk, Large, ReadError, ReadResult};
+use crate::transposed::columns::ColumnReader;
 
 /// The records of a range as bytes, a block a chunk, without the index of an ArrayRecord file.
 pub(crate) fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream {
@@ -17,7 +23,7 @@ pub(crate) fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCou
         let part = data_part(&file, &counters).await?;
         let blocks = BlockReader::new(part, range, counters);
         Ok::<_, Error>(stream::try_unfold((blocks, file), |(mut blocks, file)| async move {
-            let block = blocks.next().await.map_err(ReadError::of(&file))?;
+            let block = blocks.next_records().await.map_err(ReadError::of(&file))?;
             Ok(block.map(|block| (block, (blocks, file))))
         }))
     };
@@ -26,9 +32,72 @@ pub(crate) fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCou
 
 /// The records of a range as columns.
 pub(crate) fn batches(request: ScanRequest, decoder: BatchDecoder) -> BatchStream {
-    let counters = Arc::clone(&request.counters);
-    let blocks = records(request.file.clone(), request.range.clone(), counters);
-    scan_batches(blocks, decoder, request)
+    let Some(columns) = ColumnReader::new(&decoder) else {
+        let blocks = records(request.file.clone(), request.range.clone(), Arc::clone(&request.counters));
+        return scan_batches(blocks, decoder, request);
+    };
+    scan_pieces(pieces(&request, columns), decoder, request)
+}
+
+/// The chunks of a range: large transposed ones as they are, the records of the others.
+fn pieces(request: &ScanRequest, columns: ColumnReader) -> PieceStream {
+    let (file, range, counters) =
+        (request.file.clone(), request.range.clone(), Arc::clone(&request.counters));
+    let large = Large { rows: request.batch_size, bytes: LARGE_BLOCK };
+    let open = async move {
+        let part = data_part(&file, &counters).await?;
+        let mut blocks = BlockReader::new(part, range, Arc::clone(&counters));
+        blocks.keep_large(large);
+        let shared = Arc::new(Mutex::new((ChunkDecoder::default(), columns)));
+        let context = Transposed { file, counters, shared };
+        Ok::<_, Error>(stream::try_unfold((blocks, context), |(mut blocks, context)| async move {
+            let piece = match blocks.next().await.map_err(ReadError::of(&context.file))? {
+                None => return Ok(None),
+                Some(Piece::Records(block)) => Piece::Records(block),
+                Some(Piece::Chunk(chunk)) => {
+                    let chunk: Box<dyn ColumnChunk> =
+                        Box::new(TransposedChunk { chunk, of: context.clone() });
+                    Piece::Chunk(chunk)
+                }
+            };
+            Ok(Some((piece, (blocks, context))))
+        }))
+    };
+    stream::once(open).try_flatten().boxed()
+}
+
+/// What the transposed chunks of a range share.
+#[derive(Clone)]
+struct Transposed {
+    file: RecordFile,
+    counters: Arc<ScanCounters>,
+    /// One chunk at a time uses them.
+    shared: Arc<Mutex<(ChunkDecoder, ColumnReader)>>,
+}
+
+/// A transposed chunk that is read, but not decoded.
+struct TransposedChunk {
+    chunk: ChunkData,
+    of: Transposed,
+}
+
+impl ColumnChunk for TransposedChunk {
+    fn columns(&mut self, decoder: &mut BatchDecoder) -> Option<RecordBatch> {
+        let Transposed { file, counters, shared } = &self.of;
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let (chunks, reader) = &mut *shared;
+        let place = (&self.chunk.header, self.chunk.begin, &self.chunk.data);
+        let decode = || chunks.decode_columns(place, reader, decoder, &file.name, counters);
+        let rows = counters.decode_time.time(decode);
+        counters.bytes_decompressed.add(chunks.take_decompressed_bytes());
+        rows.ok()
+    }
+
+    fn records(&mut self) -> Result<Option<RecordBlock>> {
+        let Transposed { file, counters, shared } = &self.of;
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        self.chunk.decode(&mut shared.0, counters).map_err(ReadError::of(file))
+    }
 }
 
 /// Batches without columns, with as many rows as the chunk headers of a range say.

@@ -1,5 +1,6 @@
 //! The reader against files of the reference implementation, against another reader, and against damage.
 
+mod columns;
 mod connector;
 mod damage;
 mod differential;

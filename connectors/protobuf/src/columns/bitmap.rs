@@ -29,6 +29,13 @@ impl Bitmap {
         *byte = *byte & !(1 << (row % 8)) | u8::from(value) << (row % 8);
     }
 
+    /// Sets the bits of the first `rows` rows to 1, of a bitmap in which no later one is set.
+    pub(crate) fn set_first(&mut self, rows: usize) {
+        self.bytes.clear();
+        self.bytes.resize(rows / 8, 0xff);
+        (rows / 8 * 8..rows).for_each(|row| self.set(row));
+    }
+
     #[cold]
     fn grow(&mut self, index: usize) {
         let len = (index + 1).max(self.usual_bytes).max(2 * self.bytes.len());

@@ -49,6 +49,15 @@ impl<T: Copy> Fixed<T> {
         self.values.get(row).copied().unwrap_or(self.fill)
     }
 
+    /// The values of the first `rows` rows, to be set in any order.
+    pub(crate) fn first(&mut self, rows: usize) -> &mut [T] {
+        if rows > self.values.len() {
+            self.make_room(rows);
+            self.values.resize(rows, self.fill);
+        }
+        &mut self.values[..rows]
+    }
+
     /// Appends `values` from `row` on, for a run of items.
     #[inline]
     pub(crate) fn extend(&mut self, row: usize, values: impl ExactSizeIterator<Item = T>) {

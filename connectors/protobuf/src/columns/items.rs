@@ -24,8 +24,8 @@ impl Items {
     /// Adds `len` items to `row` and returns the index of the first.
     #[inline(always)]
     pub(crate) fn push_run(&mut self, row: usize, len: usize) -> usize {
-        if self.begins.len() <= row {
-            self.begins.resize(row + 1, self.count);
+        while self.begins.len() <= row {
+            self.begins.push(self.count);
         }
         let first = self.count;
         self.count += len;

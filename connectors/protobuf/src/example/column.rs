@@ -199,7 +199,7 @@ impl Values {
             Self::Int64(values) => Arc::new(Int64Array::try_new(renew(values).into(), nulls)?),
             Self::Float(values) => Arc::new(Float32Array::try_new(renew(values).into(), nulls)?),
             Self::Bytes(views) => match text {
-                Some(utf8) => views_of_strings(renew(views), data, nulls, utf8, tally)?,
+                Some(utf8) => views_of_strings(renew(views), vec![data.clone()], nulls, utf8, tally)?,
                 None => Arc::new(BinaryViewArray::try_new(renew(views).into(), [data.clone()], nulls)?),
             },
         })

@@ -50,6 +50,14 @@ pub(crate) struct Plan {
     pub leaves: u64,
 }
 
+impl Plan {
+    /// Whether the closed enum of this index has the number.
+    #[inline]
+    pub(crate) fn is_known(&self, closed: u32, number: u32) -> bool {
+        self.closed_enums[closed as usize].key(number as i32).is_some()
+    }
+}
+
 /// A column of the table that is decoded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlannedColumn {
@@ -88,6 +96,11 @@ impl MessagePlan {
     #[inline(always)]
     pub(crate) fn slot(&self, tag: u32) -> &Slot {
         &self.slots[self.tags.get(tag) as usize]
+    }
+
+    /// The numbers of the fields that are known.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.names.iter().map(|&(number, _)| number)
     }
 
     /// The name of a field that is known.

@@ -83,16 +83,21 @@ fn declarations(fields: &[Field]) -> String {
     text
 }
 
-/// Random messages of type `M`.
-pub fn messages(schema: &Schema, count: Range<usize>) -> impl Strategy<Value = Vec<Vec<u8>>> + use<> {
-    let sub = message(schema.sub.clone(), Just(Vec::new()).boxed());
-    vec(message(schema.message.clone(), sub), count)
+/// Random messages of type `M`. Numbers are spelled with up to `padding` bytes more than they need.
+pub fn messages(
+    schema: &Schema,
+    count: Range<usize>,
+    padding: usize,
+) -> impl Strategy<Value = Vec<Vec<u8>>> + use<> {
+    let sub = message(schema.sub.clone(), Just(Vec::new()).boxed(), padding);
+    vec(message(schema.message.clone(), sub, padding), count)
 }
 
 /// Fields in any order, repeated or not, with unknown ones among them.
-fn message(fields: Vec<Field>, sub: BoxedStrategy<Vec<u8>>) -> BoxedStrategy<Vec<u8>> {
+fn message(fields: Vec<Field>, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
     let numbers: Vec<u32> = fields.iter().map(|field| field.number).collect();
-    let known = proptest::sample::select(fields).prop_flat_map(move |field| occurrence(&field, sub.clone()));
+    let known =
+        proptest::sample::select(fields).prop_flat_map(move |field| occurrence(&field, sub.clone(), padding));
     let unknown = (0..4u32, any::<u64>()).prop_map(move |(gap, value)| {
         let number = numbers.iter().max().copied().unwrap_or(0) + 1 + gap;
         match gap {
@@ -105,10 +110,10 @@ fn message(fields: Vec<Field>, sub: BoxedStrategy<Vec<u8>>) -> BoxedStrategy<Vec
     vec(prop_oneof![9 => known, 1 => unknown], 0..14).prop_map(|parts| parts.concat()).boxed()
 }
 
-fn occurrence(field: &Field, sub: BoxedStrategy<Vec<u8>>) -> BoxedStrategy<Vec<u8>> {
+fn occurrence(field: &Field, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
     let number = field.number;
     let wire_type = wire_type(field.type_name);
-    let value = value(field.type_name, sub);
+    let value = value(field.type_name, sub, padding);
     match field.label {
         Label::Repeated if wire_type != 2 => {
             let packed = vec(value.clone(), 0..6).prop_map(move |values| delimited(number, &values.concat()));
@@ -139,17 +144,17 @@ fn wire_type(type_name: &str) -> u32 {
 }
 
 /// A value as it stands behind its tag.
-fn value(type_name: &str, sub: BoxedStrategy<Vec<u8>>) -> BoxedStrategy<Vec<u8>> {
+fn value(type_name: &str, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
     let with_length = |bytes: Vec<u8>| [varint(bytes.len() as u64, 0), bytes].concat();
     match type_name {
         "string" => "[a-zé\u{10000}]{0,16}".prop_map(move |text| with_length(text.into_bytes())).boxed(),
         "bytes" => vec(any::<u8>(), 0..20).prop_map(with_length).boxed(),
         "Sub" => sub.prop_map(with_length).boxed(),
-        "E" => (0..6u64, 0..3usize).prop_map(|(value, padding)| varint(value, padding)).boxed(),
+        "E" => (0..6u64, 0..=padding.min(2)).prop_map(|(value, padding)| varint(value, padding)).boxed(),
         other => match wire_type(other) {
             1 => any::<u64>().prop_map(|value| value.to_le_bytes().to_vec()).boxed(),
             5 => any::<u32>().prop_map(|value| value.to_le_bytes().to_vec()).boxed(),
-            _ => (any::<u64>(), 0..64u32, 0..4usize)
+            _ => (any::<u64>(), 0..64u32, 0..=padding)
                 .prop_map(|(value, shift, padding)| varint(value >> shift, padding))
                 .boxed(),
         },

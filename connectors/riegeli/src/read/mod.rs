@@ -12,7 +12,7 @@ mod chunks;
 pub(crate) mod index;
 mod walk;
 
-pub(crate) use blocks::BlockReader;
+pub(crate) use blocks::{BlockReader, ChunkData, Large};
 pub(crate) use chunks::{ChunkReader, read_metadata};
 pub(crate) use walk::HeaderWalk;
 

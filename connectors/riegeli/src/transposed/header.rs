@@ -83,7 +83,23 @@ impl Literal {
     }
 }
 
+/// What the literal of a node says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tagged {
+    pub tag: u32,
+    /// The value, if it stands in the node.
+    pub value: Option<u8>,
+}
+
 impl Node {
+    /// The tag of a node that has one.
+    pub fn tagged(&self) -> Option<Tagged> {
+        let Literal { bytes, len } = &self.literal;
+        let mut literal = Cursor(bytes.get(bytes.len().checked_sub(usize::from(*len))?..)?);
+        let tag = literal.varint32()?;
+        Some(Tagged { tag, value: literal.byte() })
+    }
+
     fn reads_buffer(&self) -> bool {
         matches!(self.action, Action::NonProto | Action::Varint | Action::Fixed | Action::String)
     }

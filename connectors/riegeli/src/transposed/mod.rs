@@ -1,5 +1,6 @@
 //! The transposed chunk: records cut into fields, and a state machine that puts them together (section 3).
 
+pub(crate) mod columns;
 mod header;
 mod rebuild;
 #[cfg(test)]
@@ -44,6 +45,53 @@ impl TransposedDecoder {
         data: &[u8],
         decompressor: &mut Decompressor,
     ) -> Result<RecordBlock, ChunkFault> {
+        let parts = Parts::read(header, data, decompressor)?;
+        self.read_buckets(&parts, decompressor)?;
+        let Parts { table, buffers, .. } = &parts;
+        let transitions = decompressor.decompress_scratch(parts.transitions)?;
+        check_output_size(header, table, buffers, transitions.len() as u64)?;
+
+        let (num_records, size) = (header.num_records as usize, header.decoded_data_size as usize);
+        let mut rebuild = Rebuild::new(&self.buckets, buffers.clone(), num_records, size);
+        rebuild.walk(table, transitions, step_budget(header, table, transitions.len() as u64))?;
+        if self.check_leftovers && !rebuild.buffers_used_up() {
+            return Err(ChunkFault::Trailing("the values of a field"));
+        }
+        rebuild.finish(begin)
+    }
+
+    /// Decompresses all buckets behind [`MARGIN`] bytes.
+    fn read_buckets(&mut self, parts: &Parts<'_>, decompressor: &mut Decompressor) -> Result<(), ChunkFault> {
+        let total: u64 = parts.buckets.iter().map(Block::size).sum();
+        let end = MARGIN + total as usize;
+        if self.buckets.len() < end {
+            self.buckets.resize(end, 0);
+        }
+        let mut rest = self.buckets.get_mut(MARGIN..end).unwrap_or_default();
+        for &bucket in &parts.buckets {
+            let (out, behind) = rest.split_at_mut(bucket.size() as usize);
+            decompressor.decompress_into(bucket, out)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+/// The parts of a transposed chunk's data (section 3.2), of which only the header is decompressed.
+struct Parts<'a> {
+    table: Header,
+    buckets: Vec<Block<'a>>,
+    /// Where each buffer lies when all buckets stand one after another behind [`MARGIN`] bytes.
+    buffers: Vec<BufferPart>,
+    transitions: Block<'a>,
+}
+
+impl<'a> Parts<'a> {
+    fn read(
+        header: &ChunkHeader,
+        data: &'a [u8],
+        decompressor: &mut Decompressor,
+    ) -> Result<Self, ChunkFault> {
         let mut cursor = Cursor(data);
         let codec = Codec::from_byte(cursor.byte().ok_or(ChunkFault::Ends("the compression type"))?)?;
         let header_size = cursor.varint64().ok_or(ChunkFault::Ends("the length of the transposed header"))?;
@@ -51,29 +99,6 @@ impl TransposedDecoder {
         let table = Block::parse(codec, table, "the transposed header", MAX_HEADER_SIZE)?;
         let table = Header::parse(decompressor.decompress_scratch(table)?)?;
 
-        let buffers = self.read_buckets(header, &table, codec, &mut cursor, decompressor)?;
-        let transitions = Block::parse(codec, cursor.0, "the transitions", MAX_CHUNK_SIZE)?;
-        let transitions = decompressor.decompress_scratch(transitions)?;
-        check_output_size(header, &table, &buffers, transitions.len() as u64)?;
-
-        let (num_records, size) = (header.num_records as usize, header.decoded_data_size as usize);
-        let mut rebuild = Rebuild::new(&self.buckets, buffers, num_records, size);
-        rebuild.walk(&table, transitions, step_budget(header, &table, transitions.len() as u64))?;
-        if self.check_leftovers && !rebuild.buffers_used_up() {
-            return Err(ChunkFault::Trailing("the values of a field"));
-        }
-        rebuild.finish(begin)
-    }
-
-    /// Decompresses all buckets behind [`MARGIN`] bytes, and cuts the buffers from them.
-    fn read_buckets(
-        &mut self,
-        header: &ChunkHeader,
-        table: &Header,
-        codec: Codec,
-        cursor: &mut Cursor<'_>,
-        decompressor: &mut Decompressor,
-    ) -> Result<Vec<BufferPart>, ChunkFault> {
         let mut buckets = Vec::with_capacity(table.bucket_sizes.len());
         let mut total = 0u64;
         // Values are part of the records; only the lengths of records that are no messages come on top.
@@ -85,18 +110,9 @@ impl TransposedDecoder {
             total += bucket.size();
             buckets.push(bucket);
         }
-        let buffers = cut_buffers(table, &buckets)?;
-        let end = MARGIN + total as usize;
-        if self.buckets.len() < end {
-            self.buckets.resize(end, 0);
-        }
-        let mut rest = self.buckets.get_mut(MARGIN..end).unwrap_or_default();
-        for bucket in buckets {
-            let (out, behind) = rest.split_at_mut(bucket.size() as usize);
-            decompressor.decompress_into(bucket, out)?;
-            rest = behind;
-        }
-        Ok(buffers)
+        let buffers = cut_buffers(&table, &buckets)?;
+        let transitions = Block::parse(codec, cursor.0, "the transitions", MAX_CHUNK_SIZE)?;
+        Ok(Self { table, buckets, buffers, transitions })
     }
 }
 

@@ -17,7 +17,7 @@ use generate::{Schema, messages, schema};
 
 fn schema_and_records() -> impl Strategy<Value = (Schema, Vec<Vec<u8>>)> {
     schema().prop_flat_map(|schema| {
-        let records = messages(&schema, 1..8);
+        let records = messages(&schema, 1..8, 3);
         (Just(schema), records)
     })
 }

@@ -1,0 +1,56 @@
+//! Buckets that are decompressed when something in them is wanted (section 4.3).
+
+use arrow::buffer::Buffer;
+use bytes::Bytes;
+
+use super::super::Parts;
+use super::super::rebuild::{BufferPart, MARGIN};
+use crate::compression::{Block, Decompressor};
+use crate::fault::ChunkFault;
+
+/// The buckets of a chunk, and the buffers in them.
+pub(super) struct Buckets<'a> {
+    data: &'a Bytes,
+    blocks: Vec<Block<'a>>,
+    /// Where each bucket begins when all stand one after another.
+    begins: Vec<usize>,
+    contents: Vec<Option<Buffer>>,
+    buffers: Vec<BufferPart>,
+}
+
+impl<'a> Buckets<'a> {
+    /// The buckets of `parts`, which lie in `data`.
+    pub fn new(parts: &Parts<'a>, data: &'a Bytes) -> Self {
+        let begins = parts.buckets.iter().scan(0, |end, block| {
+            let begin = *end;
+            *end += block.size() as usize;
+            Some(begin)
+        });
+        Self {
+            data,
+            blocks: parts.buckets.clone(),
+            begins: begins.collect(),
+            contents: vec![None; parts.buckets.len()],
+            buffers: parts.buffers.clone(),
+        }
+    }
+
+    /// The bytes of a buffer; decompresses its bucket the first time.
+    pub fn buffer(&mut self, buffer: u32, decompressor: &mut Decompressor) -> Result<Buffer, ChunkFault> {
+        let part = self.buffers.get(buffer as usize).ok_or(ChunkFault::Buckets)?;
+        let (begin, len) = (part.begin - MARGIN, part.end - part.begin);
+        if len == 0 {
+            return Ok(Buffer::default());
+        }
+        // Of several that begin there, all but the last are empty.
+        let bucket = self.begins.partition_point(|&first| first <= begin).saturating_sub(1);
+        let (Some(contents), Some(&block)) = (self.contents.get_mut(bucket), self.blocks.get(bucket)) else {
+            return Err(ChunkFault::Buckets);
+        };
+        let contents = match contents {
+            Some(contents) => contents,
+            none => none.insert(decompressor.decompress_buffer(block, self.data)?),
+        };
+        Ok(contents.slice_with_length(begin - self.begins[bucket], len))
+    }
+}

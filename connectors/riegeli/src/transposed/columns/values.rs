@@ -1,0 +1,178 @@
+//! The values in the buffers of a leaf.
+
+use recordfusion_protobuf::shredded::{Numbers, Unfit};
+
+use crate::cursor::Cursor;
+
+/// Forms of varints are the subtypes of their nodes (section 3.4): below this the value lies in the buffer, and
+/// is one byte longer than the subtype; this is 0, which stands in its node.
+pub(super) const FIRST_INLINE: u8 = 10;
+
+/// Varints without the bits that say that more bytes follow, from the last to the first.
+pub(super) struct Varints<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Bits that no byte may have.
+    seen: u64,
+    missing: bool,
+}
+
+/// Bytes in the buffer and value in the node, by form.
+const FORMS: [(u8, u8); 256] = forms();
+
+const fn forms() -> [(u8, u8); 256] {
+    let mut forms = [(0, 0); 256];
+    let mut form = 0;
+    while form < 256 {
+        forms[form] = match form {
+            0..10 => (form as u8 + 1, 0),
+            _ => (0, form as u8 - FIRST_INLINE),
+        };
+        form += 1;
+    }
+    forms
+}
+
+/// The bytes of a word that belong to a value, by its length.
+const MASKS: [u64; 9] = [
+    0,
+    0xff,
+    0xffff,
+    0xff_ffff,
+    0xffff_ffff,
+    0xff_ffff_ffff,
+    0xffff_ffff_ffff,
+    0xff_ffff_ffff_ffff,
+    0xffff_ffff_ffff_ffff,
+];
+
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+impl<'a> Varints<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: bytes.len(), seen: 0, missing: false }
+    }
+
+    /// A value of more than eight bytes, or near the end of the buffer.
+    #[cold]
+    fn unusual(&mut self, width: usize) -> u64 {
+        let bytes = self.bytes.get(self.at..self.at + width).unwrap_or_default();
+        let mut value = 0;
+        for (index, &byte) in bytes.iter().enumerate() {
+            self.seen |= u64::from(byte);
+            value |= u64::from(byte & 0x7f).wrapping_shl(7 * index as u32);
+        }
+        value
+    }
+}
+
+impl Numbers for Varints<'_> {
+    #[inline(always)]
+    fn next(&mut self, form: u8) -> u64 {
+        let (width, inline) = FORMS[usize::from(form)];
+        let width = usize::from(width);
+        let Some(at) = self.at.checked_sub(width) else {
+            self.missing = true;
+            return 0;
+        };
+        self.at = at;
+        let word = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<8>);
+        match (word, MASKS.get(width)) {
+            (Some(word), Some(mask)) => {
+                let word = u64::from_le_bytes(*word) & mask;
+                self.seen |= word;
+                gather_sevens(word) + u64::from(inline)
+            }
+            _ => self.unusual(width) + u64::from(inline),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.at == 0 && !self.missing && self.seen & HIGH_BITS == 0
+    }
+}
+
+/// Joins the low seven bits of each of the eight bytes, of which the high bits are 0.
+#[inline(always)]
+fn gather_sevens(word: u64) -> u64 {
+    let word = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+    let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x3fff_0000_3fff_0000) >> 2;
+    (word & 0x0000_0000_0fff_ffff) | (word & 0x0fff_ffff_0000_0000) >> 4
+}
+
+/// Values of `N` bytes each, from the last to the first.
+pub(super) struct Fixed<'a, const N: usize> {
+    values: &'a [[u8; N]],
+    remainder: bool,
+}
+
+impl<'a, const N: usize> Fixed<'a, N> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        let (values, rest) = bytes.as_chunks();
+        Self { values, remainder: !rest.is_empty() }
+    }
+
+    #[inline(always)]
+    fn take(&mut self) -> [u8; N] {
+        match self.values.split_last() {
+            Some((last, others)) => {
+                self.values = others;
+                *last
+            }
+            None => {
+                self.remainder = true;
+                [0; N]
+            }
+        }
+    }
+}
+
+impl Numbers for Fixed<'_, 4> {
+    #[inline(always)]
+    fn next(&mut self, _: u8) -> u64 {
+        u64::from(u32::from_le_bytes(self.take()))
+    }
+
+    fn is_complete(&self) -> bool {
+        self.values.is_empty() && !self.remainder
+    }
+}
+
+impl Numbers for Fixed<'_, 8> {
+    #[inline(always)]
+    fn next(&mut self, _: u8) -> u64 {
+        u64::from_le_bytes(self.take())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.values.is_empty() && !self.remainder
+    }
+}
+
+/// Begin and end of the next `count` strings of a buffer, each behind its length.
+pub(super) fn string_places(bytes: &[u8], count: usize, places: &mut Vec<(u32, u32)>) -> Result<(), Unfit> {
+    // Each takes a byte at least.
+    if count > bytes.len() {
+        return Err(Unfit);
+    }
+    places.resize(count, (0, 0));
+    let mut at = 0;
+    for place in places {
+        let (len, prefix) = match bytes.get(at) {
+            Some(&len) if len < 0x80 => (usize::from(len), 1),
+            _ => {
+                let mut cursor = Cursor(bytes.get(at..).unwrap_or_default());
+                let before = cursor.len();
+                let len = cursor.varint32().ok_or(Unfit)?;
+                (len as usize, (before - cursor.len()) as usize)
+            }
+        };
+        let begin = at + prefix;
+        if len > bytes.len() - begin {
+            return Err(Unfit);
+        }
+        at = begin + len;
+        *place = (begin as u32, at as u32);
+    }
+    Ok(())
+}

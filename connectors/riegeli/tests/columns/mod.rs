@@ -1,0 +1,267 @@
+//! Columns straight from transposed chunks are those of the same records in simple chunks, which are decoded as
+//! rows: for records of every sort, every projection, and all options of the mapping.
+
+mod awkward;
+#[path = "../../../protobuf/tests/properties/generate.rs"]
+mod generate;
+mod schemas;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Schema};
+use futures::executor::block_on;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use recordfusion_bench::LogEvents;
+use recordfusion_core::{
+    ColumnProjection, Connector, Error, Options, Projection, ScanRequest, Selection, Table,
+};
+use recordfusion_riegeli::RiegeliConnector;
+use riegeli::{CompressionType, WriterOptions};
+
+use crate::differential::CODECS;
+use crate::support::*;
+use awkward::records;
+use schemas::{SCHEMAS, compile, metadata};
+
+/// How the transposed file is written.
+#[derive(Debug, Clone)]
+struct Layout {
+    codec: CompressionType,
+    bucket_fraction: f64,
+    chunk_size: u64,
+}
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    let codecs = proptest::sample::select(CODECS.to_vec());
+    let fractions = proptest::sample::select(vec![0.0, 0.05, 1.0]);
+    let sizes = proptest::sample::select(vec![300u64, 1 << 20, 1 << 20, 1 << 20]);
+    (codecs, fractions, sizes).prop_map(|(codec, bucket_fraction, chunk_size)| Layout {
+        codec,
+        bucket_fraction,
+        chunk_size,
+    })
+}
+
+/// Options with values that change how fields become columns.
+const OPTIONS: [(&str, &[&str]); 22] = [
+    ("string_type", &["utf8", "large_utf8"]),
+    ("enum", &["number", "string"]),
+    ("closed_enum", &["open"]),
+    ("unsigned", &["widen"]),
+    ("implicit", &["null"]),
+    ("absent", &["default"]),
+    ("required", &["strict"]),
+    ("empty_list", &["null"]),
+    ("map", &["list"]),
+    ("map_keys", &["exact"]),
+    ("extensions", &["columns"]),
+    ("empty_message", &["struct"]),
+    ("timestamp", &["ns", "struct"]),
+    ("duration", &["int64", "struct"]),
+    ("recursion", &["json", "drop"]),
+    ("recursion_depth", &["0", "2"]),
+    ("oneof_case", &["true"]),
+    ("invalid_utf8", &["error", "replace", "null"]),
+    ("on_bad_record", &["skip", "null"]),
+    ("on_bad_value", &["null"]),
+    ("metadata_columns", &["file,position", "record", "unknown,position"]),
+    ("any", &["json"]),
+];
+
+fn options() -> impl Strategy<Value = Options> {
+    let one = (0..OPTIONS.len(), any::<Index>());
+    proptest::collection::vec(one, 0..3).prop_map(|picks| {
+        picks.into_iter().fold(Options::new(), |options, (option, value)| {
+            let (name, values) = OPTIONS[option];
+            options.with(name, values[value.index(values.len())])
+        })
+    })
+}
+
+/// Some of the columns, whole or in part.
+fn projection(schema: &Schema, picks: &[(Index, Vec<Index>)]) -> Projection {
+    let mut columns: Vec<ColumnProjection> = Vec::new();
+    for (column, path) in picks {
+        let index = column.index(schema.fields().len());
+        let mut names = Vec::new();
+        let mut at = schema.field(index).data_type();
+        for pick in path {
+            let Some(fields) = fields_below(at) else { break };
+            let field = &fields[pick.index(fields.len())];
+            names.push(field.name().as_str());
+            at = field.data_type();
+        }
+        if !columns.iter().any(|known| known.index == index) {
+            columns.push(ColumnProjection { index, selection: Selection::none() });
+        }
+        let known = columns.iter_mut().find(|known| known.index == index);
+        known.expect("just added").selection.add(&names);
+    }
+    Projection { columns }
+}
+
+fn picks() -> impl Strategy<Value = Option<Vec<(Index, Vec<Index>)>>> {
+    let path = proptest::collection::vec(any::<Index>(), 0..4);
+    proptest::option::of(proptest::collection::vec((any::<Index>(), path), 1..6))
+}
+
+fn fields_below(data_type: &DataType) -> Option<&arrow::datatypes::Fields> {
+    match data_type {
+        DataType::Struct(fields) if !fields.is_empty() => Some(fields),
+        DataType::List(item) => fields_below(item.data_type()),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(entry) => fields_below(entry[1].data_type()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+type Outcome = (Vec<RecordBatch>, Option<String>);
+
+/// The batches of a file and the error after them, without the places that depend on how the file is written.
+fn read_columns(
+    file: &[u8],
+    options: &Options,
+    picks: Option<&[(Index, Vec<Index>)]>,
+    batch_size: usize,
+    limit: Option<usize>,
+) -> Result<Outcome, Error> {
+    let file = memory_file(file);
+    let table = block_on(RiegeliConnector.open(std::slice::from_ref(&file), options))?;
+    let mut request = request(&file, 0..file.size, table.schema().fields().len());
+    (request.batch_size, request.limit) = (batch_size, limit);
+    if let Some(picks) = picks {
+        request.projection = projection(table.schema(), picks);
+    }
+    let (batches, error) = scan(table.as_ref(), request);
+    let error = error.map(|error| match error {
+        Error::BadRecord { fault, .. } => fault,
+        other => other.to_string(),
+    });
+    Ok((batches, error))
+}
+
+/// Records that are judged as a whole are never taken as columns.
+fn by_rows() -> Options {
+    Options::new().with("on_bad_record", "skip")
+}
+
+#[test]
+fn columns_of_all_transposed_fixtures_are_those_of_rows() {
+    let mut compared = 0;
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/riegeli");
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if !name.ends_with(".riegeli") || name.contains("simple") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).expect(&name);
+        for batch_size in [1, 10, 8192] {
+            let read = |options| read_columns(&bytes, &options, None, batch_size, None);
+            let rows = together(read(by_rows()).expect(&name));
+            let columns = together(read(Options::new()).expect(&name));
+            // The one leaves out what the other stops at.
+            if columns.1.is_none() {
+                assert_eq!(columns, rows, "{name}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 60, "{compared}");
+}
+
+#[test]
+fn only_wanted_buckets_are_decompressed() {
+    let mut events = LogEvents::new(7);
+    let records: Records = (0..2000).map(|_| events.next_record()).collect();
+    let metadata = recordfusion_bench::metadata().expect("the .proto file compiles");
+    let options =
+        WriterOptions::new().transpose(true).bucket_fraction(0.0).compression(CompressionType::Zstd);
+    let file = memory_file(&write(&records, options.set_serialized_metadata(metadata)));
+    let [columns, rows] = [Options::new(), by_rows()].map(|options| {
+        block_on(RiegeliConnector.open(std::slice::from_ref(&file), &options)).expect("valid file")
+    });
+    let count = columns.schema().fields().len();
+    let whole: usize = records.iter().map(Vec::len).sum();
+    for index in 0..count {
+        let read = |table: &dyn Table| {
+            let mut wanted = request(&file, 0..file.size, 1);
+            (wanted.projection.columns[0].index, wanted.batch_size) = (index, 1000);
+            let counters = std::sync::Arc::clone(&wanted.counters);
+            (together(scan_all(table, wanted)), counters.bytes_decompressed.value() as usize)
+        };
+        let name = columns.schema().field(index).name().clone();
+        let ((found, decompressed), (expected, all)) = (read(columns.as_ref()), read(rows.as_ref()));
+        assert_eq!(found, expected, "{name}");
+        assert!(decompressed < whole / 3 && all > whole / 2, "{name}: {decompressed} of {whole}, {all}");
+    }
+}
+
+fn scan_all(table: &dyn Table, request: ScanRequest) -> Outcome {
+    let (batches, error) = scan(table, request);
+    (batches, error.map(|error| error.to_string()))
+}
+
+/// The rows of batches, whatever their sizes.
+fn together((batches, error): Outcome) -> (Option<RecordBatch>, Option<String>) {
+    let first = batches.first().map(RecordBatch::schema);
+    (first.map(|schema| arrow::compute::concat_batches(&schema, &batches).expect("one schema")), error)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 384, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn columns_are_those_of_rows(
+        schema in 0..SCHEMAS.len(),
+        records in records(1..30),
+        layout in layouts(),
+        options in options(),
+        picks in picks(),
+        batch_size in 1..12usize,
+        limit in proptest::option::of(0..40usize),
+    ) {
+        let metadata = metadata(SCHEMAS[schema]);
+        let write_as = |options: WriterOptions| {
+            write(&records, options.set_serialized_metadata(metadata.clone()))
+        };
+        let chunks = WriterOptions::new().compression(layout.codec).chunk_size(layout.chunk_size);
+        let simple = write_as(chunks.clone());
+        let transposed = write_as(chunks.transpose(true).bucket_fraction(layout.bucket_fraction));
+        let read = |file| read_columns(file, &options, picks.as_deref(), batch_size, limit);
+        match (read(&simple), read(&transposed)) {
+            (Ok(rows), Ok(columns)) => {
+                let positions_differ = options.get("metadata_columns").is_some_and(|text| text.contains("position"));
+                if !positions_differ || layout.chunk_size > 300 {
+                    prop_assert_eq!(together(columns), together(rows));
+                }
+            }
+            (rows, columns) => prop_assert_eq!(
+                columns.err().map(|error| error.to_string()),
+                rows.err().map(|error| error.to_string())
+            ),
+        }
+    }
+
+    #[test]
+    fn columns_of_random_types_are_those_of_rows(
+        (schema, records) in generate::schema().prop_flat_map(|schema| {
+            let records = generate::messages(&schema, 1..20, 0);
+            (Just(schema.source()), records)
+        }),
+        layout in layouts(),
+        picks in picks(),
+        batch_size in 1..8usize,
+    ) {
+        let write_as = |options: WriterOptions| {
+            write(&records, options.set_serialized_metadata(compile(&schema)))
+        };
+        let chunks = WriterOptions::new().compression(layout.codec);
+        let simple = write_as(chunks.clone());
+        let transposed = write_as(chunks.transpose(true).bucket_fraction(layout.bucket_fraction));
+        let read = |file| read_columns(file, &Options::new(), picks.as_deref(), batch_size, None).expect("a table");
+        prop_assert_eq!(together(read(&transposed)), together(read(&simple)));
+    }
+}
