@@ -1,8 +1,8 @@
 //! The benchmark's records: `bench.LogEvent` of `log_event.proto`, the same bytes for the same seed.
 
-use std::path::Path;
-
 use prost::Message;
+use protox::file::{File, FileResolver};
+use protox::{Compiler, Error};
 
 /// The file's metadata (`RecordsMetadata`) as far as the benchmark needs it.
 #[derive(Message)]
@@ -15,17 +15,32 @@ struct RecordsMetadata {
     file_descriptor: Vec<Vec<u8>>,
 }
 
+/// The one .proto file of the benchmark.
+struct Source;
+
+impl FileResolver for Source {
+    fn open_file(&self, name: &str) -> Result<File, Error> {
+        match name {
+            PROTO => File::from_source(name, include_str!("../log_event.proto")),
+            _ => Err(Error::file_not_found(name)),
+        }
+    }
+}
+
+/// Its name.
+const PROTO: &str = "log_event.proto";
+
 /// The serialized `RecordsMetadata` of a file of these records.
 ///
 /// # Errors
-/// The .proto file is not where it was when this was built.
-pub fn metadata() -> Result<Vec<u8>, protox::Error> {
-    let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("log_event.proto");
-    let files = protox::compile([&proto], [env!("CARGO_MANIFEST_DIR")])?;
+/// None, as the .proto file is valid.
+pub fn metadata() -> Result<Vec<u8>, Error> {
+    let mut compiler = Compiler::with_file_resolver(Source);
+    compiler.include_imports(true).open_file(PROTO)?;
     let metadata = RecordsMetadata {
         file_comment: "requests of a web service, made up".to_string(),
         record_type_name: "bench.LogEvent".to_string(),
-        file_descriptor: files.file.iter().map(Message::encode_to_vec).collect(),
+        file_descriptor: compiler.file_descriptor_set().file.iter().map(Message::encode_to_vec).collect(),
     };
     Ok(metadata.encode_to_vec())
 }
