@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BinaryViewBuilder, StructArray};
-use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::compute::{cast, take};
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
@@ -15,7 +15,8 @@ use super::json;
 use super::lists::{Lists, lists};
 use super::numbers::{Words, sign_extended, words};
 use super::origin::plain;
-use super::plan::{FieldPlan, Form, Frame, MessagePlan, OnNull, OneofPlan, Place};
+use super::pieces::{self, Piece};
+use super::plan::{FieldPlan, Form, Frame, MessagePlan, OnNull, OneofPlan, Place, Tag};
 use super::times;
 use crate::well_known::JsonKind;
 use crate::wire;
@@ -32,18 +33,17 @@ pub(super) struct Bound<'p> {
     pub(super) nulls: Option<NullBuffer>,
     /// Which values are neither NULL nor impossible to write.
     pub(super) writable: Option<NullBuffer>,
-    pub(super) values: Values<'p>,
+    /// The values as they are written; none for values that are made of others.
+    pub(super) pieces: Vec<Piece>,
+    pub(super) rest: Rest<'p>,
 }
 
-/// Values in the form in which they are written.
+/// What values have that is not in pieces.
 #[derive(Debug)]
-pub(super) enum Values<'p> {
+pub(super) enum Rest<'p> {
     Nothing,
-    Varint(ScalarBuffer<u64>),
-    Fixed32(ScalarBuffer<u32>),
-    Fixed64(ScalarBuffer<u64>),
-    Bytes(BinaryViewArray, Frame),
-    Present(Frame),
+    /// The bytes behind pieces that are heads, and the tag behind them.
+    Bytes(BinaryViewArray, Tag),
     Message(BoundMessage<'p>, Frame),
     List { items: Box<Bound<'p>>, places: Vec<(usize, usize)>, packed: bool },
     Map { keys: Box<Bound<'p>>, values: Box<Bound<'p>>, places: Vec<(usize, usize)> },
@@ -75,41 +75,56 @@ impl<'p> Bound<'p> {
     /// Those of Arrow, for types that were not planned for.
     pub(super) fn new(plan: &'p FieldPlan, source: &ArrayRef) -> Result<Self> {
         let nulls = if plan.on_null == OnNull::Inside { None } else { source.logical_nulls() };
-        let with = |values, writable| {
-            Ok(Self { plan, source: Arc::clone(source), nulls: nulls.clone(), writable, values })
+        let bound = |pieces, rest, writable| {
+            Ok(Self { plan, source: Arc::clone(source), nulls: nulls.clone(), writable, pieces, rest })
+        };
+        let made_of = |rest, writable| bound(Vec::new(), rest, writable);
+        let pieces = |mut pieces: Vec<Piece>, rest, valid| {
+            let writable = leave_out(&mut pieces, plan, nulls.as_ref(), valid);
+            bound(pieces, rest, writable)
+        };
+        let numbers = |words: &Words, valid| {
+            pieces(pieces::of_numbers(words, plan.tag, plan.keeps_default), Rest::Nothing, valid)
+        };
+        let bytes = |values: BinaryViewArray, frame, valid| match frame {
+            Frame::Length => {
+                let heads = pieces::of_bytes(&values, plan.tag, plan.keeps_default);
+                pieces(heads, Rest::Bytes(values, Tag::NONE), valid)
+            }
+            Frame::Group(end) => {
+                pieces(vec![Piece::head(plan.tag); values.len()], Rest::Bytes(values, end), valid)
+            }
         };
         let array = match plan.form {
             Form::Enum(_) => Arc::clone(source),
             _ => without_dictionary(source)?,
         };
         match &plan.form {
-            Form::Nothing => with(Values::Nothing, Some(NullBuffer::new_null(source.len()))),
+            Form::Nothing => made_of(Rest::Nothing, Some(NullBuffer::new_null(source.len()))),
             Form::Number(kind) => {
                 let (words, valid) = words(*kind, &array)?;
-                let values = match words {
-                    Words::Varint(values) => Values::Varint(values),
-                    Words::Fixed32(values) => Values::Fixed32(values),
-                    Words::Fixed64(values) => Values::Fixed64(values),
-                };
-                with(values, valid)
+                numbers(&words, valid)
             }
-            Form::Enum(numbers) => {
-                let numbers = numbers.numbers(&array)?;
-                let varints = numbers.values().iter().map(|&number| sign_extended(number)).collect();
-                with(Values::Varint(varints), numbers.nulls().cloned())
+            Form::Enum(names) => {
+                let found = names.numbers(&array)?;
+                let varints = found.values().iter().map(|&number| sign_extended(number)).collect();
+                numbers(&Words::Varint(varints), found.nulls().cloned())
             }
-            Form::Bytes => with(Values::Bytes(byte_strings(&array)?, Frame::Length), nulls.clone()),
+            Form::Bytes => bytes(byte_strings(&array)?, Frame::Length, nulls.clone()),
             Form::Json(kind, depth, frame) => {
                 let messages = json_messages(*kind, *depth, &array)?;
                 let valid = messages.nulls().cloned();
-                with(Values::Bytes(messages, *frame), valid)
+                bytes(messages, *frame, valid)
             }
             Form::Serialized(frame) => {
                 let messages = byte_strings(&array)?;
                 let valid = valid_messages(&messages);
-                with(Values::Bytes(messages, *frame), valid)
+                bytes(messages, *frame, valid)
             }
-            Form::Present(frame) => with(Values::Present(*frame), present(&array)),
+            Form::Present(frame) => {
+                let message = Piece::of_empty_message(plan.tag, *frame);
+                pieces(vec![message; array.len()], Rest::Nothing, present(&array))
+            }
             Form::Parts(parts, fields, frame) => {
                 let (columns, valid) = times::split(*parts, &array)?;
                 let part = |(plan, values): (&'p FieldPlan, _)| Self {
@@ -117,29 +132,30 @@ impl<'p> Bound<'p> {
                     source: Arc::clone(source),
                     nulls: None,
                     writable: None,
-                    values: Values::Varint(values),
+                    pieces: pieces::of_numbers(&Words::Varint(values), plan.tag, plan.keeps_default),
+                    rest: Rest::Nothing,
                 };
                 let fields = fields.iter().zip(columns).map(part).collect();
-                with(Values::Message(BoundMessage { fields, oneofs: &[] }, *frame), valid)
+                made_of(Rest::Message(BoundMessage { fields, oneofs: &[] }, *frame), valid)
             }
             Form::Message(plan, frame) => {
                 let message = BoundMessage::new(plan, as_struct(&array)?.columns())?;
-                with(Values::Message(message, *frame), nulls.clone())
+                made_of(Rest::Message(message, *frame), nulls.clone())
             }
             Form::Only(field, frame) => {
                 let fields = vec![Self::new(field, &array)?];
-                with(Values::Message(BoundMessage { fields, oneofs: &[] }, *frame), nulls.clone())
+                made_of(Rest::Message(BoundMessage { fields, oneofs: &[] }, *frame), nulls.clone())
             }
             Form::List { item, packed } => {
                 let Lists { places, values } = lists(&array)?;
                 let items = Box::new(Self::new(item, &values)?);
-                with(Values::List { items, places, packed: *packed }, nulls.clone())
+                made_of(Rest::List { items, places, packed: *packed }, nulls.clone())
             }
             Form::Map { key, value } => {
                 let Lists { places, values } = lists(&array)?;
                 let [keys, values] = as_struct(&values)?.columns() else { return Err(unplanned(&array)) };
                 let (keys, values) = (Box::new(Self::new(key, keys)?), Box::new(Self::new(value, values)?));
-                with(Values::Map { keys, values, places }, nulls.clone())
+                made_of(Rest::Map { keys, values, places }, nulls.clone())
             }
         }
     }
@@ -148,6 +164,24 @@ impl<'p> Bound<'p> {
     pub(super) fn is_there(&self, row: usize) -> bool {
         self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))
     }
+}
+
+/// Takes values that are not `valid` out of `pieces`. Those that are NULL, and left out without a word, are
+/// done with. Of others it is given back which can be written.
+fn leave_out(
+    pieces: &mut [Piece],
+    plan: &FieldPlan,
+    nulls: Option<&NullBuffer>,
+    valid: Option<NullBuffer>,
+) -> Option<NullBuffer> {
+    let valid = valid.filter(|valid| valid.null_count() > 0)?;
+    let are_null = nulls.is_some_and(|nulls| nulls.null_count() == valid.null_count());
+    let done = are_null && plan.on_null == OnNull::Omit(None);
+    let instead = if done { Piece::EMPTY } else { Piece::head(Tag::NONE) };
+    for (piece, valid) in pieces.iter_mut().zip(&valid) {
+        *piece = if valid { *piece } else { instead };
+    }
+    (!done).then_some(valid)
 }
 
 /// The values that the keys of a dictionary stand for, or those of runs.

@@ -1,9 +1,10 @@
 //! Arrow columns to protobuf records (section 8 of the mapping).
 //!
 //! A message type is made for the columns ([`derive()`]), or it is given and the columns are matched with its
-//! fields (`matching`). Either way a plan is compiled once (`compile`, `plan`). For a batch the plan is bound
-//! to its arrays (`bind`), and the rows are written from the last to the first into one buffer (`write`), so
-//! that no length has to be computed before. `hint` keeps the Arrow schema for those who read the records again.
+//! fields (`matching`). Either way a plan is compiled once (`compile`, `plan`). For some rows the plan is
+//! bound to their arrays (`bind`), numbers and texts are made `pieces` of records, a column at a time, and the
+//! rows are written from the last to the first into one buffer (`write`), so that no length has to be computed
+//! before. `hint` keeps the Arrow schema for those who read the records again.
 
 mod backward;
 mod bind;
@@ -17,6 +18,7 @@ mod lists;
 mod matching;
 mod numbers;
 mod origin;
+mod pieces;
 mod plan;
 mod records;
 mod times;

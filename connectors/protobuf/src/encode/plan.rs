@@ -4,7 +4,7 @@ use crate::descriptor::Kind;
 use crate::encode::enums::EnumNumbers;
 use crate::encode::times::Parts;
 use crate::well_known::JsonKind;
-use crate::wire::{tag_of, wire_type};
+use crate::wire::{tag_of, to_varint, wire_type};
 
 /// A message type: its fields by ascending number.
 #[derive(Debug)]
@@ -105,40 +105,28 @@ pub(super) enum Frame {
     Group(Tag),
 }
 
-/// The bytes of a tag.
+/// The bytes of a tag, the first one lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
-    bytes: [u8; 5],
-    len: u8,
+    pub(super) word: u64,
+    /// How many bytes there are.
+    pub(super) len: u32,
 }
 
 impl Tag {
     /// No tag.
-    pub(super) const NONE: Self = Self { bytes: [0; 5], len: 0 };
+    pub(super) const NONE: Self = Self { word: 0, len: 0 };
 
     /// The tag of a field number and a wire type.
     pub(super) fn new(number: u32, wire_type: u32) -> Self {
-        let mut rest = tag_of(number, wire_type);
-        let mut tag = Self::NONE;
-        for byte in &mut tag.bytes {
-            tag.len += 1;
-            *byte = rest as u8 & 0x7f;
-            rest >>= 7;
-            if rest == 0 {
-                break;
-            }
-            *byte |= 0x80;
-        }
-        tag
+        let bytes = to_varint(u64::from(tag_of(number, wire_type)));
+        let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        Self { word, len: bytes.len() as u32 }
     }
 
     /// The tag before a value of this kind.
     pub(super) fn of_kind(number: u32, kind: Kind) -> Self {
         Self::new(number, wire_type_of(kind))
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
 }
 
@@ -165,14 +153,14 @@ fn wire_type_of(kind: Kind) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::to_varint;
 
     #[test]
     fn tags_are_varints() {
         for number in [1, 15, 16, 2047, 2048, 262_143, 262_144, 33_554_431, 33_554_432, (1 << 29) - 1] {
             let expected = to_varint(u64::from(tag_of(number, wire_type::FIXED32)));
-            assert_eq!(Tag::new(number, wire_type::FIXED32).bytes(), expected);
+            let tag = Tag::new(number, wire_type::FIXED32);
+            assert_eq!(tag.word.to_le_bytes()[..tag.len as usize], expected);
+            assert_eq!(tag.word >> (8 * tag.len), 0);
         }
-        assert_eq!(Tag::NONE.bytes(), [0u8; 0]);
     }
 }

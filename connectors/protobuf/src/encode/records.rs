@@ -20,6 +20,8 @@ use crate::options::WriteOptions;
 pub(crate) const RECORD: &str = "_record";
 /// Name of the column that holds fields unknown to the message type.
 const UNKNOWN: &str = "_unknown";
+/// Rows that are encoded together: what is made of them on the way stays in the processor's cache.
+const ROWS: usize = 1024;
 /// The longest record, in bytes.
 const MAX_RECORD: usize = i32::MAX as usize;
 
@@ -46,6 +48,12 @@ impl EncodedRecords {
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, &end)| self.bytes.get(begin..end).unwrap_or_default())
+    }
+
+    /// Forgets all but the first `len` records.
+    fn truncate(&mut self, len: usize) {
+        self.ends.truncate(len);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
     }
 
     /// Forgets the records, and keeps the memory.
@@ -128,6 +136,21 @@ impl RecordEncoder {
     /// columns.
     pub fn encode(&mut self, batch: &RecordBatch, records: &mut EncodedRecords) -> Result<()> {
         self.check_columns(batch)?;
+        let (counts, first) = (self.output.counts, records.ends.len());
+        for begin in (0..batch.num_rows()).step_by(ROWS) {
+            let rows = batch.slice(begin, ROWS.min(batch.num_rows() - begin));
+            if let Err(error) = self.encode_rows(&rows, self.rows + begin as u64, records) {
+                records.truncate(first);
+                self.output.counts = counts;
+                return Err(error);
+            }
+        }
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    /// Appends the records of `batch`, whose first row has the number `first`.
+    fn encode_rows(&mut self, batch: &RecordBatch, first: u64, records: &mut EncodedRecords) -> Result<()> {
         let result = match &self.plan {
             Plan::Record => copy_records(batch.column(0), records),
             Plan::Message { plan, unknown } => {
@@ -136,9 +159,7 @@ impl RecordEncoder {
                 write_rows(&message, unknown.as_ref(), batch.num_rows(), &mut self.output, records)
             }
         };
-        result.map_err(|(row, fault)| fault.at(self.rows + row as u64))?;
-        self.rows += batch.num_rows() as u64;
-        Ok(())
+        result.map_err(|(row, fault)| fault.at(first + row as u64))
     }
 
     fn check_columns(&self, batch: &RecordBatch) -> Result<()> {
@@ -190,7 +211,6 @@ fn write_rows(
     records: &mut EncodedRecords,
 ) -> std::result::Result<(), RowFault> {
     output.buffer.clear();
-    let counts = output.counts;
     let first = records.ends.len();
     // How much was written when each row was, the last row first.
     let mut written = Vec::with_capacity(rows);
@@ -206,7 +226,6 @@ fn write_rows(
         }
     }
     if let Some(fault) = fault {
-        output.counts = counts;
         return Err(fault);
     }
     let total = output.buffer.len();

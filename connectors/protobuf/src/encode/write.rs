@@ -5,7 +5,7 @@ use arrow::util::display::array_value_to_string;
 
 use super::EncodeCounts;
 use super::backward::Backward;
-use super::bind::{Bound, BoundMessage, Values};
+use super::bind::{Bound, BoundMessage, Rest};
 use super::fault::{Fault, Result};
 use super::json;
 use super::plan::{Form, Frame, Loss, OnNull};
@@ -44,115 +44,93 @@ impl BoundMessage<'_> {
 }
 
 impl Bound<'_> {
-    /// Writes the value of `row` with its tag. Gives whether anything was written.
-    fn write(&self, row: usize, output: &mut Output) -> Result<bool> {
+    /// Writes the value of `row` with its tag, unless it is left out.
+    #[inline(always)]
+    fn write(&self, row: usize, output: &mut Output) -> Result<()> {
+        match self.pieces.get(row) {
+            Some(piece) if !piece.is_head() => {
+                output.buffer.put_piece(*piece);
+                Ok(())
+            }
+            _ => self.write_rest(row, output),
+        }
+    }
+
+    /// Writes a value that is more than a piece.
+    #[inline(never)]
+    fn write_rest(&self, row: usize, output: &mut Output) -> Result<()> {
         if let Some(writable) = &self.writable
             && writable.is_null(row)
         {
             return self.gap(row, output);
         }
-        let keeps_default = self.plan.keeps_default;
-        let buffer = &mut output.buffer;
-        match &self.values {
-            Values::Nothing => return Ok(false),
-            Values::Varint(values) => {
-                let value = values[row];
-                if value == 0 && !keeps_default {
-                    return Ok(false);
-                }
-                buffer.put_varint(value);
-            }
-            Values::Fixed32(values) => {
-                let value = values[row];
-                if value == 0 && !keeps_default {
-                    return Ok(false);
-                }
-                buffer.put(&value.to_le_bytes());
-            }
-            Values::Fixed64(values) => {
-                let value = values[row];
-                if value == 0 && !keeps_default {
-                    return Ok(false);
-                }
-                buffer.put(&value.to_le_bytes());
-            }
-            Values::Bytes(values, frame) => {
-                let value = values.value(row);
-                if value.is_empty() && !keeps_default {
-                    return Ok(false);
-                }
-                let end = begin(*frame, buffer);
-                buffer.put(value);
-                finish(*frame, end, buffer);
-            }
-            Values::Present(frame) => {
-                let end = begin(*frame, buffer);
-                finish(*frame, end, buffer);
-            }
-            Values::Message(message, frame) => {
-                let end = begin(*frame, buffer);
-                message.write(row, output)?;
-                finish(*frame, end, &mut output.buffer);
-            }
-            Values::List { items, places, packed } => return self.list(items, places[row], *packed, output),
-            Values::Map { keys, values, places } => return self.map(keys, values, places[row], output),
-        }
-        output.buffer.put(self.plan.tag.bytes());
-        Ok(true)
-    }
-
-    fn list(
-        &self,
-        items: &Bound<'_>,
-        (first, last): (usize, usize),
-        packed: bool,
-        output: &mut Output,
-    ) -> Result<bool> {
         let end = output.buffer.len();
-        for item in (first..last).rev() {
-            items.write(item, output).map_err(|fault| fault.within(&format!("[{}]", item - first)))?;
-        }
-        let written = output.buffer.len() > end;
-        if packed && written {
-            finish(Frame::Length, end, &mut output.buffer);
-            output.buffer.put(self.plan.tag.bytes());
-        }
-        Ok(written)
-    }
-
-    fn map(
-        &self,
-        keys: &Bound<'_>,
-        values: &Bound<'_>,
-        (first, last): (usize, usize),
-        output: &mut Output,
-    ) -> Result<bool> {
-        let start = output.buffer.len();
-        for entry in (first..last).rev() {
-            let within = |fault: Box<Fault>| fault.within(&format!("[{}]", entry - first));
-            let end = output.buffer.len();
-            if values.write(entry, output).map_err(within)? {
-                keys.write(entry, output).map_err(within)?;
-                finish(Frame::Length, end, &mut output.buffer);
-                output.buffer.put(self.plan.tag.bytes());
+        match &self.rest {
+            Rest::Nothing => {}
+            Rest::Bytes(values, end) => {
+                output.buffer.put_tag(*end);
+                output.buffer.put(values.value(row));
+                output.buffer.put_piece(self.pieces[row]);
+            }
+            Rest::Message(message, Frame::Length) => {
+                message.write(row, output)?;
+                self.finish(end, &mut output.buffer);
+            }
+            Rest::Message(message, Frame::Group(end)) => {
+                output.buffer.put_tag(*end);
+                message.write(row, output)?;
+                output.buffer.put_tag(self.plan.tag);
+            }
+            Rest::List { items, places, packed } => {
+                let (first, last) = places[row];
+                for item in (first..last).rev() {
+                    items.write(item, output).map_err(|fault| fault.within(&format!("[{}]", item - first)))?;
+                }
+                if *packed && output.buffer.len() > end {
+                    self.finish(end, &mut output.buffer);
+                }
+            }
+            Rest::Map { keys, values, places } => {
+                let (first, last) = places[row];
+                for entry in (first..last).rev() {
+                    let within = |fault: Box<Fault>| fault.within(&format!("[{}]", entry - first));
+                    self.entry(keys, values, entry, output).map_err(within)?;
+                }
             }
         }
-        Ok(output.buffer.len() > start)
+        Ok(())
+    }
+
+    /// Writes an entry of a map, unless its value is left out.
+    fn entry(&self, keys: &Bound<'_>, values: &Bound<'_>, entry: usize, output: &mut Output) -> Result<()> {
+        let end = output.buffer.len();
+        values.write(entry, output)?;
+        if output.buffer.len() > end {
+            keys.write(entry, output)?;
+            self.finish(end, &mut output.buffer);
+        }
+        Ok(())
+    }
+
+    /// Writes tag and length of what ends at `end`.
+    #[inline]
+    fn finish(&self, end: usize, buffer: &mut Backward) {
+        buffer.put_varint(self.plan.tag, (buffer.len() - end) as u64);
     }
 
     /// What becomes of a value that is NULL, or cannot be written.
     #[cold]
-    fn gap(&self, row: usize, output: &mut Output) -> Result<bool> {
+    fn gap(&self, row: usize, output: &mut Output) -> Result<()> {
         if self.is_there(row) {
             return Err(Fault::new(self.explain(row)));
         }
         match &self.plan.on_null {
             OnNull::Omit(loss) => {
                 output.counts.add(*loss);
-                Ok(false)
+                Ok(())
             }
             OnNull::Refuse(reason) => Err(Fault::new(reason.clone())),
-            OnNull::Inside => Ok(false),
+            OnNull::Inside => Ok(()),
         }
     }
 
@@ -186,20 +164,5 @@ impl EncodeCounts {
             Some(Loss::Item) => self.null_items += 1,
             Some(Loss::Value) => self.null_values += 1,
         }
-    }
-}
-
-/// Begins a message at its end; gives where that is.
-fn begin(frame: Frame, buffer: &mut Backward) -> usize {
-    if let Frame::Group(tag) = frame {
-        buffer.put(tag.bytes());
-    }
-    buffer.len()
-}
-
-/// Finishes, at its beginning, a message that ends at `end`.
-fn finish(frame: Frame, end: usize, buffer: &mut Backward) {
-    if let Frame::Length = frame {
-        buffer.put_varint((buffer.len() - end) as u64);
     }
 }

@@ -1,0 +1,199 @@
+//! Writes benchmark records to memory on one thread, in turn with the `riegeli` crate, from serialized
+//! records, and with our writer, from Arrow batches; then reads both files back with both. Prints CPU seconds.
+//!
+//! ```text
+//! cargo run --release -p recordfusion-bench --bin write -- [RECORDS [ROUNDS]]
+//! ```
+
+use std::error::Error;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::buffer::Buffer;
+use futures::TryStreamExt;
+use futures::executor::block_on;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::ObjectStoreExt;
+use recordfusion_bench::LogEvents;
+use recordfusion_core::{Connector, Options, Projection, RecordBlock, RecordFile, ScanCounters, Writer};
+use recordfusion_protobuf::{ProtobufOptions, RecordDecoder};
+use recordfusion_riegeli::RiegeliConnector;
+use riegeli::{CompressionType, ReaderOptions, RecordReader, RecordWriter, WriterOptions};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Rows of a batch.
+const ROWS: usize = 8192;
+
+fn main() -> Result<()> {
+    let mut args = std::env::args().skip(1);
+    let records: usize = args.next().map_or(Ok(1_000_000), |text| text.parse())?;
+    let rounds: usize = args.next().map_or(Ok(5), |text| text.parse())?;
+    let mut events = LogEvents::new(1);
+    let records: Vec<Vec<u8>> = (0..records).map(|_| events.next_record()).collect();
+    let batches = batches(&records)?;
+    for (layout, transpose) in [("transposed,zstd", true), ("simple,zstd", false)] {
+        let peer = WriterOptions::new().transpose(transpose).compression(CompressionType::Zstd);
+        let options = message_type().with("writer_options", format!("transpose:{transpose},zstd"));
+        let ours = RiegeliConnector.writer(&batches[0].schema(), "riegeli", &options)?;
+        let write_peer = |file: &mut Vec<u8>| write_peer(&records, &peer, file);
+        compare(layout, rounds, write_peer, |file| write_ours(&batches, ours.as_ref(), file))?;
+    }
+    Ok(())
+}
+
+/// Measures a layout.
+fn compare(
+    layout: &str,
+    rounds: usize,
+    peer: impl Fn(&mut Vec<u8>) -> Result<()>,
+    ours: impl Fn(&mut Vec<u8>) -> Result<Split>,
+) -> Result<()> {
+    let mut times: [Vec<f64>; 9] = Default::default();
+    // The files keep their memory, so that what it costs to get it is not measured.
+    let mut files = [Vec::new(), Vec::new()];
+    for _ in 0..rounds {
+        files.iter_mut().for_each(Vec::clear);
+        let (peer_time, ()) = timed(|| peer(&mut files[0]))?;
+        let (our_time, split) = timed(|| ours(&mut files[1]))?;
+        let mut found = vec![peer_time, our_time, split.rows, split.chunks, split.file];
+        for file in &files {
+            found.push(timed(|| read_peer(file))?.0);
+        }
+        for file in &files {
+            let file = in_store(file)?;
+            found.push(timed(|| read_ours(&file))?.0);
+        }
+        times.iter_mut().zip(found).for_each(|(times, time)| times.push(time));
+    }
+    let [peer, ours, rows, chunks, file, reads @ ..] = times.map(Summary::of);
+    println!("{layout}: {} bytes by the riegeli crate, {} by us", files[0].len(), files[1].len());
+    peer.print("write, riegeli crate", &peer);
+    ours.print("write, ours", &peer);
+    rows.print("  rows to records", &ours);
+    chunks.print("  records to chunks", &ours);
+    file.print("  chunks to the file", &ours);
+    for (reader, [theirs, ours]) in ["the riegeli crate", "us"].iter().zip(reads.as_chunks().0) {
+        theirs.print(&format!("read by {reader}, its file"), theirs);
+        ours.print(&format!("read by {reader}, ours"), theirs);
+    }
+    Ok(())
+}
+
+/// The shortest and the median time of several rounds.
+struct Summary {
+    min: f64,
+    median: f64,
+}
+
+impl Summary {
+    fn of(mut times: Vec<f64>) -> Self {
+        times.sort_unstable_by(f64::total_cmp);
+        Self { min: times[0], median: times[times.len() / 2] }
+    }
+
+    /// Prints the times, and the ratio to others.
+    fn print(&self, name: &str, base: &Self) {
+        let ratio = self.min / base.min;
+        println!("  {name:34} min {:6.3} s, median {:6.3} s, ratio {ratio:.2}", self.min, self.median);
+    }
+}
+
+/// CPU seconds of `work`.
+fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
+    let begin = cpu_seconds()?;
+    let outcome = work()?;
+    Ok((cpu_seconds()? - begin, outcome))
+}
+
+/// CPU seconds of this thread so far, as Linux counts them: to the tick.
+fn cpu_seconds() -> Result<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanoseconds: u64 = text.split(' ').next().unwrap_or_default().parse()?;
+    Ok(nanoseconds as f64 / 1e9)
+}
+
+/// The options that name the records' type.
+fn message_type() -> Options {
+    let proto = concat!(env!("CARGO_MANIFEST_DIR"), "/log_event.proto");
+    Options::new().with("proto", proto).with("message_type", "bench.LogEvent")
+}
+
+fn batches(records: &[Vec<u8>]) -> Result<Vec<RecordBatch>> {
+    let decoder = RecordDecoder::open(&[], &ProtobufOptions::from_options(&message_type())?, &[])?;
+    let mut scan = decoder.scan(&Projection::all(decoder.schema().fields().len()))?;
+    let counters = ScanCounters::default();
+    let mut batch = |records: &[Vec<u8>]| {
+        let mut end = 0;
+        let place = |record: &Vec<u8>| {
+            let begin = end;
+            end += record.len() as u32;
+            (begin, end)
+        };
+        let places = records.iter().map(place).collect();
+        let block = RecordBlock::new(Buffer::from_vec(records.concat()), places, 0).ok_or("no block")?;
+        Ok(scan.decode("records", &block, 0..records.len(), &counters)?.batch)
+    };
+    records.chunks(ROWS).map(&mut batch).collect()
+}
+
+fn write_peer(records: &[Vec<u8>], options: &WriterOptions, file: &mut Vec<u8>) -> Result<()> {
+    let mut writer = RecordWriter::new(file, options.clone())?;
+    for record in records {
+        writer.write_record(record)?;
+    }
+    Ok(writer.close()?)
+}
+
+/// CPU seconds of the stages of our writer.
+#[derive(Default)]
+struct Split {
+    rows: f64,
+    chunks: f64,
+    file: f64,
+}
+
+fn write_ours(batches: &[RecordBatch], writer: &dyn Writer, file: &mut Vec<u8>) -> Result<Split> {
+    let mut split = Split::default();
+    let (mut chunker, mut assembler) = (writer.chunker()?, writer.assembler()?);
+    file.extend(assembler.begin()?);
+    for batch in batches.iter().map(Some).chain([None]) {
+        let (time, jobs) = timed(|| match batch {
+            Some(batch) => Ok(chunker.push(batch)?),
+            None => Ok(chunker.finish()?),
+        })?;
+        split.rows += time;
+        for job in jobs {
+            let (time, chunk) = timed(|| Ok(job()?))?;
+            split.chunks += time;
+            let (time, bytes) = timed(|| Ok(assembler.append(chunk)?))?;
+            split.file += time;
+            file.extend(bytes);
+        }
+    }
+    file.extend(assembler.finish()?);
+    Ok(split)
+}
+
+fn read_peer(file: &[u8]) -> Result<u64> {
+    let mut reader = RecordReader::new(Cursor::new(file), ReaderOptions::new())?;
+    let mut bytes = 0;
+    while let Some(record) = reader.read_record()? {
+        bytes += record.len() as u64;
+    }
+    Ok(bytes)
+}
+
+fn in_store(file: &[u8]) -> Result<RecordFile> {
+    let (store, location) = (Arc::new(InMemory::new()), Path::from("file"));
+    block_on(store.put(&location, file.to_vec().into()))?;
+    Ok(RecordFile { store, location, size: file.len() as u64, name: "file".to_string() })
+}
+
+fn read_ours(file: &RecordFile) -> Result<u64> {
+    let blocks = RiegeliConnector.records(file, 0..file.size, Arc::default());
+    let bytes = |block: RecordBlock| block.records().map(|record| record.len() as u64).sum::<u64>();
+    Ok(block_on(blocks.map_ok(bytes).try_fold(0, async |sum, bytes| Ok(sum + bytes)))?)
+}
