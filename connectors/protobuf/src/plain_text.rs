@@ -52,7 +52,8 @@ impl TextDecoder {
         };
         let views = rows.map(record).collect();
         let mut tally = Tally::default();
-        let text: ArrayRef = views_of_strings(views, vec![block.data().clone()], None, self.utf8, &mut tally)?;
+        let text: ArrayRef =
+            views_of_strings(views, vec![block.data().clone()], None, self.utf8, &mut tally)?;
         arrays.columns = (0..self.columns).map(|_| Arc::clone(&text)).collect();
         arrays.tally = tally;
         Ok(arrays)

@@ -1,7 +1,7 @@
 //! Rows to Riegeli and ArrayRecord files: the writer that the engine drives.
 
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
@@ -251,8 +251,9 @@ impl OpenChunk for RecordChunk {
     }
 
     fn close(&mut self) -> ChunkJob {
-        let (records, encoders) = (self.records.take(), self.encoders.clone());
-        Box::new(move || encoders.encode(&records))
+        let encoders = self.encoders.clone();
+        let records = std::mem::replace(&mut self.records, encoders.empty_chunk());
+        Box::new(move || encoders.encode(records))
     }
 }
 
@@ -272,22 +273,41 @@ impl Container {
     }
 }
 
-/// Encoders of chunks, as many as work at a time; those that are idle are used again.
+/// Encoders of chunks, as many as work at a time; what is idle is used again.
 #[derive(Clone)]
 struct Encoders {
     container: Container,
-    idle: Arc<Mutex<Vec<ChunkEncoder>>>,
+    idle: Arc<Mutex<Idle>>,
+}
+
+#[derive(Default)]
+struct Idle {
+    encoders: Vec<ChunkEncoder>,
+    /// Chunks without records, which keep their memory.
+    chunks: Vec<ChunkRecords>,
 }
 
 impl Encoders {
-    fn encode(&self, chunk: &ChunkRecords) -> Result<EncodedChunk> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn empty_chunk(&self) -> ChunkRecords {
+        self.idle().chunks.pop().unwrap_or_default()
+    }
+
+    fn encode(&self, mut chunk: ChunkRecords) -> Result<EncodedChunk> {
+        let idle = self.idle().encoders.pop();
         let mut encoder = match idle {
             Some(encoder) => encoder,
             None => self.container.encoder().map_err(|error| encode_error(&error))?,
         };
-        let encoded = encoder.encode(chunk).map_err(|error| encode_error(&error))?;
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(encoder);
+        let encoded = encoder.encode(&chunk).map_err(|error| encode_error(&error))?;
+        chunk.clear();
+        let mut idle = self.idle();
+        idle.encoders.push(encoder);
+        idle.chunks.push(chunk);
+        drop(idle);
         let (header, rows) = (encoded.header.encode().to_vec(), encoded.header.num_records);
         Ok(EncodedChunk { header, data: encoded.data, rows })
     }

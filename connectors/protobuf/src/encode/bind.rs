@@ -45,8 +45,16 @@ pub(super) enum Rest<'p> {
     /// The bytes behind pieces that are heads, and the tag behind them.
     Bytes(BinaryViewArray, Tag),
     Message(BoundMessage<'p>, Frame),
-    List { items: Box<Bound<'p>>, places: Vec<(usize, usize)>, packed: bool },
-    Map { keys: Box<Bound<'p>>, values: Box<Bound<'p>>, places: Vec<(usize, usize)> },
+    List {
+        items: Box<Bound<'p>>,
+        places: Vec<(usize, usize)>,
+        packed: bool,
+    },
+    Map {
+        keys: Box<Bound<'p>>,
+        values: Box<Bound<'p>>,
+        places: Vec<(usize, usize)>,
+    },
 }
 
 /// The fields of a message, by ascending number.

@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn numbers_are_tags_and_values() {
-        let bounds = (0..64).flat_map(|shift| [u64::MAX >> shift, 1 << shift, 0x0123_4567_89ab_cdef >> shift]);
+        let bounds =
+            (0..64).flat_map(|shift| [u64::MAX >> shift, 1 << shift, 0x0123_4567_89ab_cdef >> shift]);
         let values: Vec<u64> = bounds.chain([0]).collect();
         let halves: Vec<u32> = values.iter().map(|&value| value as u32).collect();
         for (tag, before) in tags() {

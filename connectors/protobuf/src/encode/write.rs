@@ -84,7 +84,9 @@ impl Bound<'_> {
             Rest::List { items, places, packed } => {
                 let (first, last) = places[row];
                 for item in (first..last).rev() {
-                    items.write(item, output).map_err(|fault| fault.within(&format!("[{}]", item - first)))?;
+                    items
+                        .write(item, output)
+                        .map_err(|fault| fault.within(&format!("[{}]", item - first)))?;
                 }
                 if *packed && output.buffer.len() > end {
                     self.finish(end, &mut output.buffer);
