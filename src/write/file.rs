@@ -116,8 +116,9 @@ async fn write_chunks(
     written: &Written,
 ) -> Result<()> {
     let mut chunker = writer.chunker().map_err(external)?;
-    let workers = writer.parallelism().map_or(workers, |most| workers.min(most)).max(1);
-    let mut file = Chunks { assembler, upload, running: VecDeque::new(), workers, written };
+    // One more than can work: the others have something to do while the first in order takes longer.
+    let most_running = writer.parallelism().unwrap_or(if workers > 1 { workers + 1 } else { 1 });
+    let mut file = Chunks { assembler, upload, running: VecDeque::new(), most_running, written };
     let first = file.assembler.begin().map_err(external)?;
     file.put(first).await?;
     while let Some(batch) = batches.try_next().await? {
@@ -142,13 +143,13 @@ struct Chunks<'a> {
     upload: &'a mut Upload,
     /// In the order of the file.
     running: VecDeque<SpawnedTask<recordfusion_core::Result<EncodedChunk>>>,
-    workers: usize,
+    most_running: usize,
     written: &'a Written,
 }
 
 impl Chunks<'_> {
     async fn start(&mut self, job: ChunkJob) -> Result<()> {
-        while self.running.len() >= self.workers {
+        while self.running.len() >= self.most_running {
             self.append_next().await?;
         }
         self.running.push_back(SpawnedTask::spawn_blocking(job));

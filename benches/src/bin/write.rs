@@ -1,13 +1,17 @@
-//! Writes benchmark records to memory on one thread, in turn with the `riegeli` crate, from serialized
-//! records, and with our writer, from Arrow batches; then reads both files back with both. Prints CPU seconds.
+//! Writes benchmark records to memory, in turn with the `riegeli` crate, from serialized records, and with our
+//! writer, from Arrow batches; then reads both files back with both. Prints CPU seconds of one thread, and of
+//! writing also the seconds that pass, ours with two threads that encode chunks.
 //!
 //! ```text
 //! cargo run --release -p recordfusion-bench --bin write -- [RECORDS [ROUNDS]]
 //! ```
 
+use std::collections::VecDeque;
 use std::error::Error;
 use std::io::Cursor;
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
+use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use arrow::buffer::Buffer;
@@ -17,7 +21,9 @@ use object_store::ObjectStoreExt;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use recordfusion_bench::LogEvents;
-use recordfusion_core::{Connector, Options, Projection, RecordBlock, RecordFile, ScanCounters, Writer};
+use recordfusion_core::{
+    Assembler, Connector, EncodedChunk, Options, Projection, RecordBlock, RecordFile, ScanCounters, Writer,
+};
 use recordfusion_protobuf::{ProtobufOptions, RecordDecoder};
 use recordfusion_riegeli::RiegeliConnector;
 use riegeli::{CompressionType, ReaderOptions, RecordReader, RecordWriter, WriterOptions};
@@ -39,7 +45,11 @@ fn main() -> Result<()> {
         let options = message_type().with("writer_options", format!("transpose:{transpose},zstd"));
         let ours = RiegeliConnector.writer(&batches[0].schema(), "riegeli", &options)?;
         let write_peer = |file: &mut Vec<u8>| write_peer(&records, &peer, file);
-        compare(layout, rounds, write_peer, |file| write_ours(&batches, ours.as_ref(), file))?;
+        let (one, two) = (
+            |file: &mut Vec<u8>| write_ours(&batches, ours.as_ref(), file),
+            |file: &mut Vec<u8>| write_in_parallel(&batches, ours.as_ref(), file),
+        );
+        compare(layout, rounds, write_peer, one, two)?;
     }
     Ok(())
 }
@@ -50,8 +60,9 @@ fn compare(
     rounds: usize,
     peer: impl Fn(&mut Vec<u8>) -> Result<()>,
     ours: impl Fn(&mut Vec<u8>) -> Result<Split>,
+    parallel: impl Fn(&mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
-    let mut times: [Vec<f64>; 9] = Default::default();
+    let mut times: [Vec<f64>; 11] = Default::default();
     // The files keep their memory, so that what it costs to get it is not measured.
     let mut files = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
@@ -59,6 +70,9 @@ fn compare(
         let (peer_time, ()) = timed(|| peer(&mut files[0]))?;
         let (our_time, split) = timed(|| ours(&mut files[1]))?;
         let mut found = vec![peer_time, our_time, split.rows, split.chunks, split.file];
+        files.iter_mut().for_each(Vec::clear);
+        found.push(elapsed(|| peer(&mut files[0]))?);
+        found.push(elapsed(|| parallel(&mut files[1]))?);
         for file in &files {
             found.push(timed(|| read_peer(file))?.0);
         }
@@ -68,13 +82,15 @@ fn compare(
         }
         times.iter_mut().zip(found).for_each(|(times, time)| times.push(time));
     }
-    let [peer, ours, rows, chunks, file, reads @ ..] = times.map(Summary::of);
+    let [peer, ours, rows, chunks, file, peer_elapsed, elapsed, reads @ ..] = times.map(Summary::of);
     println!("{layout}: {} bytes by the riegeli crate, {} by us", files[0].len(), files[1].len());
     peer.print("write, riegeli crate", &peer);
     ours.print("write, ours", &peer);
     rows.print("  rows to records", &ours);
     chunks.print("  records to chunks", &ours);
     file.print("  chunks to the file", &ours);
+    peer_elapsed.print("elapsed, riegeli crate", &peer_elapsed);
+    elapsed.print("elapsed, ours with two encoders", &peer_elapsed);
     for (reader, [theirs, ours]) in ["the riegeli crate", "us"].iter().zip(reads.as_chunks().0) {
         theirs.print(&format!("read by {reader}, its file"), theirs);
         ours.print(&format!("read by {reader}, ours"), theirs);
@@ -106,6 +122,13 @@ fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
     let begin = cpu_seconds()?;
     let outcome = work()?;
     Ok((cpu_seconds()? - begin, outcome))
+}
+
+/// Seconds that pass during `work`.
+fn elapsed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let begin = Instant::now();
+    work()?;
+    Ok(begin.elapsed().as_secs_f64())
 }
 
 /// CPU seconds of this thread so far, as Linux counts them: to the tick.
@@ -175,6 +198,43 @@ fn write_ours(batches: &[RecordBatch], writer: &dyn Writer, file: &mut Vec<u8>) 
     }
     file.extend(assembler.finish()?);
     Ok(split)
+}
+
+/// Encodes rows on this thread and chunks on two others, as many at a time as the engine has, in order.
+fn write_in_parallel(batches: &[RecordBatch], writer: &dyn Writer, file: &mut Vec<u8>) -> Result<()> {
+    const MOST: usize = 3;
+    let (mut chunker, mut assembler) = (writer.chunker()?, writer.assembler()?);
+    file.extend(assembler.begin()?);
+    std::thread::scope(|scope| {
+        let mut running = VecDeque::new();
+        for batch in batches.iter().map(Some).chain([None]) {
+            let jobs = match batch {
+                Some(batch) => chunker.push(batch)?,
+                None => chunker.finish()?,
+            };
+            for job in jobs {
+                if running.len() == MOST
+                    && let Some(first) = running.pop_front()
+                {
+                    append(first, assembler.as_mut(), file)?;
+                }
+                running.push_back(scope.spawn(job));
+            }
+        }
+        running.into_iter().try_for_each(|job| append(job, assembler.as_mut(), file))
+    })?;
+    file.extend(assembler.finish()?);
+    Ok(())
+}
+
+fn append(
+    job: ScopedJoinHandle<'_, recordfusion_core::Result<EncodedChunk>>,
+    assembler: &mut dyn Assembler,
+    file: &mut Vec<u8>,
+) -> Result<()> {
+    let chunk = job.join().map_err(|_| "a job panicked")??;
+    file.extend(assembler.append(chunk)?);
+    Ok(())
 }
 
 fn read_peer(file: &[u8]) -> Result<u64> {
