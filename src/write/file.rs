@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::exec_err;
 use datafusion::common::runtime::SpawnedTask;
@@ -90,8 +91,11 @@ pub(crate) async fn append_file(
 async fn copy(writer: &dyn Writer, file: &ObjectMeta, upload: &mut Upload) -> Result<Box<dyn Assembler>> {
     let store = Arc::clone(upload.location().0);
     let fail = |upload: &Upload, error: object_store::Error| upload.describe(&error);
-    let tail = store.get_range(&file.location, writer.tail(file.size)).await;
-    let tail = tail.map_err(|error| fail(upload, error))?;
+    // Stores take no empty ranges.
+    let tail = match writer.tail(file.size) {
+        range if range.is_empty() => Bytes::new(),
+        range => store.get_range(&file.location, range).await.map_err(|error| fail(upload, error))?,
+    };
     let assembler = writer.appender(file.size, &tail).map_err(|error| upload.describe(&error))?;
     let found = store.get(&file.location).await.map_err(|error| fail(upload, error))?;
     let (mut pieces, mut copied) = (found.into_stream(), 0);

@@ -11,6 +11,7 @@ mod convert;
 mod generate;
 mod odd_inputs;
 mod pushdown;
+mod recordio;
 mod reference_files;
 mod round_trips;
 mod scan;
