@@ -318,3 +318,29 @@ fn the_help_lists_options_of_writing_where_they_are_taken() {
     let refused = tool(["cat", "-o", "compression=zstd", "x.riegeli"]);
     assert_eq!(refused.status.code(), Some(2));
 }
+
+/// Maps as lists, and enum numbers without a name, are the same records on the way back.
+#[test]
+fn records_come_back_from_parquet_without_maps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("t.proto"), EVENT).expect("written");
+    std::fs::write(at("in.riegeli"), event_file(0..20, 700, false)).expect("written");
+    let convert = |args: &[&str]| {
+        let output = tool([&["convert", "--progress", "never"], args].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    };
+    convert(&["-o", "map=list", &at("in.riegeli"), &at("x.parquet")]);
+    let keys = format!("SELECT counts[1]['key'] AS k FROM '{}' WHERE id = 5", at("x.parquet"));
+    assert_eq!(text(&tool(["query", "--format", "csv", &keys]).stdout), "k\nk0\n");
+    let (proto, output) = (at("t.proto"), at("out.riegeli"));
+    convert(&["--proto", &proto, "--message-type", "t.Event", &at("x.parquet"), &output]);
+    let bytes = Cursor::new(std::fs::read(&output).expect("there"));
+    let mut reader = RecordReader::new(bytes, riegeli::ReaderOptions::new()).expect("a file");
+    for id in 0..20 {
+        let record = reader.read_record().expect("whole").expect("a record");
+        assert_eq!(crate::support::Event::decode(record.as_ref()).expect("a message"), event(id));
+    }
+    let levels = format!("SELECT DISTINCT CAST(level AS VARCHAR) AS l FROM '{output}' ORDER BY l");
+    assert_eq!(text(&tool(["query", "--format", "csv", &levels]).stdout), "l\n2\nHIGH\nLOW\n");
+}
