@@ -205,42 +205,6 @@ fn rows_are_counted_over_batches_and_a_fault_leaves_no_records() {
     assert_eq!(error.to_string(), "the columns of the batch are not those that the encoder was made for");
 }
 
-/// Rows are encoded some at a time: neither records nor faults show how many.
-#[test]
-fn long_batches_are_encoded_as_short_ones() {
-    let text = |row: i32| "x".repeat(row as usize % 20);
-    let rows = |range: std::ops::Range<i32>, gap: i32| {
-        let numbers: Vec<_> = range.clone().map(|row| (row != gap).then_some(row)).collect();
-        let lists = range.clone().map(|row| Some((0..row % 3).map(Some).collect())).collect();
-        let names = Arc::new(StringArray::from_iter_values(range.map(text)));
-        batch(vec![("x", ints(&numbers)), ("l", list(lists)), ("s", names)])
-    };
-    let long = rows(0..5000, -1);
-    let target = Target::Given(message(&source("int32 x = 1; repeated int32 l = 2; string s = 3000;")));
-    let encoder = || RecordEncoder::new(long.schema(), target.clone(), &write_options(&[])).expect("a plan");
-    let (mut records, mut one_by_one, mut handed_out) =
-        (EncodedRecords::default(), EncodedRecords::default(), 0);
-    encoder().encode(&long, &mut records).expect("records");
-    let mut single = encoder();
-    for row in 0..5000 {
-        single.encode(&long.slice(row, 1), &mut one_by_one).expect("a record");
-    }
-    assert_eq!(records, one_by_one);
-    let compare = |record: &[u8]| {
-        assert_eq!(records.iter().nth(handed_out), Some(record));
-        handed_out += 1;
-        Ok(())
-    };
-    encoder().encode_each(&long.slice(0, 1500), compare).expect("records");
-    assert_eq!(handed_out, 1500);
-    for gap in [0, 1023, 1024, 4999] {
-        let mut after = records.clone();
-        let error = encoder().encode(&rows(0..5000, gap), &mut after).expect_err("NULL");
-        assert!(matches!(&error, Error::BadValue { row, .. } if *row == gap as u64), "{error}");
-        assert_eq!(after, records);
-    }
-}
-
 /// Values that no row reaches to are no faults: under a NULL struct, and outside of lists.
 #[test]
 fn values_out_of_sight_are_not_looked_at() {
