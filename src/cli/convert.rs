@@ -17,7 +17,7 @@ pub(super) struct Convert {
     /// Files, globs or folders to read, and at last the file to write, or a folder for one file per partition
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
     paths: Vec<String>,
-    /// The output format: parquet, csv, ndjson, arrow, riegeli, array_record [default: by the extension]
+    /// The output format: parquet, csv, ndjson, arrow, or that of record files [default: by the extension]
     #[arg(long, value_name = "FORMAT")]
     to: Option<OutputFormat>,
     /// SQL expressions to write, such as "id, geo['city'] AS city" [default: all columns]

@@ -25,7 +25,7 @@ use recordfusion::error_message;
 /// What a subcommand gives: the exit code of a run that went through.
 type Outcome = Result<ExitCode, Box<dyn Error + Send + Sync>>;
 
-/// Query record files (Riegeli, ArrayRecord) with SQL, and convert them to Parquet.
+/// Query record files (Riegeli, ArrayRecord, RecordIO) with SQL, and convert them to Parquet.
 #[derive(Debug, Parser)]
 #[command(name = "recordfusion", version, propagate_version = true)]
 struct Cli {

@@ -34,9 +34,7 @@ pub use formats::{OutputFormat, ParquetCompression};
 
 use crate::datasource::{external, list_files, setting, write_options};
 use crate::registry;
-use crate::write::{
-    UnfinishedFile, Upload, Written, append_file, begin_upload, output_url, publish, write_file,
-};
+use crate::write::{Mode, UnfinishedFile, Upload, Written, begin_upload, output_url, publish, write_file};
 use crate::{RecordTable, TableDefinition};
 
 /// Input bytes of one range, and so of a row group: enough for good statistics, few enough for all workers to
@@ -409,12 +407,8 @@ impl Prepared {
     ) -> Result<UnfinishedFile> {
         let workers = self.conversion.partitions.max(1);
         let batches = ordered::batches(&self.plan, &self.task, partitions, workers);
-        let written = &self.progress.written;
-        if self.conversion.append {
-            append_file(writer, batches, upload, workers, written).await
-        } else {
-            write_file(writer, batches, upload, workers, written).await
-        }
+        let mode = if self.conversion.append { Mode::Append } else { Mode::Create };
+        write_file(writer, batches, upload, mode, workers, &self.progress.written).await
     }
 
     async fn write_units(

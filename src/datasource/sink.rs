@@ -19,7 +19,7 @@ use object_store::ObjectStore;
 use recordfusion_core::Writer;
 
 use super::files::describe_location;
-use crate::write::{Upload, Written, append_file, publish, write_file};
+use crate::write::{Mode, Upload, Written, publish, write_file};
 
 /// Writes the files of one statement. None of them is seen before all are complete.
 #[derive(Debug)]
@@ -28,19 +28,19 @@ pub(super) struct RecordSink {
     writer: Arc<dyn Writer>,
     /// The format's name.
     format: &'static str,
-    /// Whether a file that is there already gets the rows behind its own.
-    append: bool,
+    /// What becomes of files that are there already.
+    mode: Mode,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl RecordSink {
     pub(super) fn new(config: FileSinkConfig, writer: Arc<dyn Writer>, format: &'static str) -> Self {
-        Self { config, writer, format, append: false, metrics: ExecutionPlanMetricsSet::new() }
+        Self { config, writer, format, mode: Mode::Create, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// Writes rows behind those of a file that is there already.
     pub(super) fn appending(self) -> Self {
-        Self { append: true, ..self }
+        Self { mode: Mode::Append, ..self }
     }
 
     fn count(&self, written: &Written, files: usize) {
@@ -59,7 +59,7 @@ impl RecordSink {
 
 impl DisplayAs for RecordSink {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let append = if self.append { ", append" } else { "" };
+        let append = if self.mode == Mode::Append { ", append" } else { "" };
         write!(f, "RecordSink: format={}{append}", self.format)
     }
 }
@@ -99,14 +99,10 @@ impl FileSink for RecordSink {
             let name = describe_location(&self.config.object_store_url, &path);
             let upload = Upload::new(Arc::clone(&store), path, name);
             let (writer, written) = (Arc::clone(&self.writer), Arc::clone(&written));
-            let append = self.append;
+            let mode = self.mode;
             writing.spawn(async move {
                 let batches = stream::poll_fn(|context| batches.poll_recv(context)).map(Ok);
-                if append {
-                    append_file(writer.as_ref(), batches, upload, workers, &written).await
-                } else {
-                    write_file(writer.as_ref(), batches, upload, workers, &written).await
-                }
+                write_file(writer.as_ref(), batches, upload, mode, workers, &written).await
             });
         }
         let (mut complete, mut failed) = (Vec::new(), None);

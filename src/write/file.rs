@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::common::exec_err;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::{DataFusionError, Result};
 use futures::{Stream, TryStreamExt};
@@ -42,72 +41,73 @@ impl Written {
     }
 }
 
-/// Writes `batches` as a new file, with up to `workers` chunks being encoded at a time.
+/// Whether a file that is there already is replaced, or gets more rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A new file, instead of any other.
+    Create,
+    /// What the file has, and the rows behind it. A file that is empty or not there becomes a new one.
+    Append,
+}
+
+/// Writes `batches` as a file, with about `workers` chunks being encoded at a time.
 ///
 /// # Errors
-/// Whatever the batches, the format or the store fail with; then the upload is given up.
+/// Whatever the batches, the format or the store fail with, and a file that nothing can be added to; then the
+/// upload is given up.
 pub(crate) async fn write_file(
     writer: &dyn Writer,
     batches: impl Stream<Item = Result<RecordBatch>> + Unpin,
     mut upload: Upload,
+    mode: Mode,
     workers: usize,
     written: &Written,
 ) -> Result<UnfinishedFile> {
-    let outcome = match writer.assembler().map_err(external) {
+    let existing = match mode {
+        Mode::Create => None,
+        Mode::Append => existing(&mut upload).await?,
+    };
+    let assembler = match &existing {
+        None => writer.assembler().map_err(external),
+        Some(file) => copy(writer, file, &mut upload).await,
+    };
+    let outcome = match assembler {
         Ok(assembler) => write_chunks(writer, assembler, batches, &mut upload, workers, written).await,
         Err(error) => Err(error),
     };
-    UnfinishedFile::new(upload, None, outcome).await
+    UnfinishedFile::new(upload, existing, outcome).await
 }
 
-/// Writes a file that has `batches` behind what the file at the upload's place holds now; otherwise as
-/// [`write_file`]. A file that is empty or not there becomes a new one.
-///
-/// # Errors
-/// Those of [`write_file`]; a file that nothing can be added to.
-pub(crate) async fn append_file(
-    writer: &dyn Writer,
-    batches: impl Stream<Item = Result<RecordBatch>> + Unpin,
-    mut upload: Upload,
-    workers: usize,
-    written: &Written,
-) -> Result<UnfinishedFile> {
+/// The file at the upload's place, if there is one that has bytes.
+async fn existing(upload: &mut Upload) -> Result<Option<ObjectMeta>> {
     let (store, location) = upload.location();
-    let existing = match store.head(location).await {
-        Ok(file) if file.size > 0 => file,
-        Ok(_) | Err(object_store::Error::NotFound { .. }) => {
-            return write_file(writer, batches, upload, workers, written).await;
-        }
-        Err(error) => return Err(upload.describe(&error)),
-    };
-    let outcome = match copy(writer, &existing, &mut upload).await {
-        Ok(assembler) => write_chunks(writer, assembler, batches, &mut upload, workers, written).await,
-        Err(error) => Err(error),
-    };
-    UnfinishedFile::new(upload, Some(existing), outcome).await
+    match store.head(location).await {
+        Ok(file) => Ok(Some(file).filter(|file| file.size > 0)),
+        Err(object_store::Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(upload.describe(error)),
+    }
 }
 
 /// Copies what is there, and gives what puts chunks behind it.
 async fn copy(writer: &dyn Writer, file: &ObjectMeta, upload: &mut Upload) -> Result<Box<dyn Assembler>> {
     let store = Arc::clone(upload.location().0);
-    let fail = |upload: &Upload, error: object_store::Error| upload.describe(&error);
     // Stores take no empty ranges.
     let tail = match writer.tail(file.size) {
         range if range.is_empty() => Bytes::new(),
-        range => store.get_range(&file.location, range).await.map_err(|error| fail(upload, error))?,
+        range => store.get_range(&file.location, range).await.map_err(|error| upload.describe(error))?,
     };
-    let assembler = writer.appender(file.size, &tail).map_err(|error| upload.describe(&error))?;
-    let found = store.get(&file.location).await.map_err(|error| fail(upload, error))?;
+    let assembler = writer.appender(file.size, &tail).map_err(|error| upload.describe(error))?;
+    let found = store.get(&file.location).await.map_err(|error| upload.describe(error))?;
     let (mut pieces, mut copied) = (found.into_stream(), 0);
-    while let Some(piece) = pieces.try_next().await.map_err(|error| fail(upload, error))? {
+    while let Some(piece) = pieces.try_next().await.map_err(|error| upload.describe(error))? {
         copied += piece.len() as u64;
         upload.write(piece).await?;
     }
     if copied == file.size {
-        Ok(assembler)
-    } else {
-        exec_err!("{} changed while it was read: it had {} bytes, then {copied}", file.location, file.size)
+        return Ok(assembler);
     }
+    let size = file.size;
+    Err(upload.describe(format!("it changed while it was read: it had {size} bytes, then {copied}")))
 }
 
 /// Writes everything behind what `upload` has already.

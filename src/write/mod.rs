@@ -4,7 +4,7 @@ mod file;
 mod output;
 mod upload;
 
-pub(crate) use file::{Written, append_file, write_file};
+pub(crate) use file::{Mode, Written, write_file};
 pub(crate) use output::{UnfinishedFile, begin_upload, output_url, publish};
 pub(crate) use upload::Upload;
 pub use upload::writes_ended;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{exec_err, plan_err};
+use datafusion::common::plan_err;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SessionState;
@@ -87,20 +87,13 @@ impl UnfinishedFile {
         let Some(replaces) = self.replaces else { return self.upload.finish().await };
         let _guard = REPLACING.lock().await;
         let (store, location) = self.upload.location();
-        match store.head(location).await {
-            Ok(now) if same_state(&now, &replaces) => self.upload.finish().await,
-            Ok(_) => {
-                let changed =
-                    exec_err!("{location} changed while rows were added to it; they were not added");
-                self.upload.abort().await;
-                changed
-            }
-            Err(error) => {
-                let error = self.upload.describe(&error);
-                self.upload.abort().await;
-                Err(error)
-            }
-        }
+        let error = match store.head(location).await {
+            Ok(now) if same_state(&now, &replaces) => return self.upload.finish().await,
+            Ok(_) => self.upload.describe("it changed while rows were added to it, and they were not added"),
+            Err(error) => self.upload.describe(error),
+        };
+        self.upload.abort().await;
+        Err(error)
     }
 }
 

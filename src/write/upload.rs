@@ -1,5 +1,6 @@
 //! A file being written: nobody sees it before it is complete.
 
+use std::fmt::Display;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
@@ -84,7 +85,7 @@ impl Upload {
         while self.pending_len + bytes.len() >= PART {
             let head = bytes.split_to(PART - self.pending_len);
             self.keep(head);
-            self.send().await.map_err(|error| self.describe(&error))?;
+            self.send().await.map_err(|error| self.describe(error))?;
         }
         self.keep(bytes);
         Ok(())
@@ -96,16 +97,16 @@ impl Upload {
     /// The store failed.
     pub(crate) async fn settle(&mut self) -> Result<()> {
         if self.parts.is_some() && !self.pending.is_empty() {
-            self.send().await.map_err(|error| self.describe(&error))?;
+            self.send().await.map_err(|error| self.describe(error))?;
         }
         let settled = match &mut self.parts {
             Some(parts) => parts.wait(0).await,
             None => Ok(()),
         };
-        settled.map_err(|error| self.describe(&error))
+        settled.map_err(|error| self.describe(error))
     }
 
-    /// Makes the file visible.
+    /// Makes the file visible, which has [settled](Self::settle).
     ///
     /// # Errors
     /// The store failed; what was written is removed.
@@ -116,7 +117,7 @@ impl Upload {
                 Ok(())
             }
             Err(error) => {
-                let error = self.describe(&error);
+                let error = self.describe(error);
                 self.abort().await;
                 Err(error)
             }
@@ -131,7 +132,7 @@ impl Upload {
     }
 
     /// An error with the file's name.
-    pub(crate) fn describe(&self, error: &dyn std::error::Error) -> DataFusionError {
+    pub(crate) fn describe(&self, error: impl Display) -> DataFusionError {
         DataFusionError::Execution(format!("cannot write {}: {error}", self.path))
     }
 
@@ -163,15 +164,10 @@ impl Upload {
     }
 
     async fn complete(&mut self) -> object_store::Result<()> {
-        if self.parts.is_none() {
+        let Some(parts) = &mut self.parts else {
             let payload = self.take_pending();
             return self.store.put(&self.location, payload).await.map(drop);
-        }
-        if !self.pending.is_empty() {
-            self.send().await?;
-        }
-        let Some(parts) = &mut self.parts else { return Ok(()) };
-        parts.wait(0).await?;
+        };
         parts.upload.complete().await.map(drop)
     }
 }

@@ -155,7 +155,7 @@ async fn what_is_added_at_the_same_time_is_there_or_refused() {
             Ok(_) => added += 1,
             Err(error) => {
                 let message = recordfusion::error_message(&error);
-                assert!(message.contains("changed while rows were added"), "{message}");
+                assert!(message.contains("x.riegeli: it changed while"), "{message}");
             }
         }
     }
