@@ -3,6 +3,7 @@
 use prost::Message;
 use protox::file::{File, FileResolver};
 use protox::{Compiler, Error};
+use riegeli::{CompressionType, WriterOptions};
 
 /// The file's metadata (`RecordsMetadata`) as far as the benchmark needs it.
 #[derive(Message)]
@@ -29,6 +30,26 @@ impl FileResolver for Source {
 
 /// Its name.
 const PROTO: &str = "log_event.proto";
+
+/// The options of the `riegeli` crate for a layout, `simple` or `transposed`, and a codec.
+///
+/// # Errors
+/// Another layout or codec.
+pub fn writer_options(layout: &str, codec: &str) -> Result<WriterOptions, String> {
+    let transpose = match layout {
+        "simple" => false,
+        "transposed" => true,
+        other => return Err(format!("unknown layout {other}")),
+    };
+    let codec = match codec {
+        "none" => CompressionType::None,
+        "brotli" => CompressionType::Brotli,
+        "zstd" => CompressionType::Zstd,
+        "snappy" => CompressionType::Snappy,
+        other => return Err(format!("unknown codec {other}")),
+    };
+    Ok(WriterOptions::new().transpose(transpose).compression(codec))
+}
 
 /// The serialized `RecordsMetadata` of a file of these records.
 ///

@@ -49,7 +49,7 @@ fn record_bytes(header: &ChunkHeader, decompressed: u64) -> u64 {
 }
 
 async fn read_chunk(chunks: &mut ChunkSource, begin: u64) -> ReadResult<((Layout, Codec), u64)> {
-    let chunk = chunks.chunk_at(begin).await?.map_err(ReadError::at(begin))?;
+    let mut chunk = chunks.chunk_at(begin).await?.map_err(ReadError::at(begin))?;
     let block = chunk.decode(&Limits::default(), &ScanCounters::default()).map_err(ReadError::at(begin))?;
     Ok((chunk.reading, record_bytes(&chunk.header, block.data().len() as u64)))
 }
@@ -60,7 +60,7 @@ pub(crate) async fn verify(file: &RecordFile) -> ReadResult<Verification> {
     let limits = Limits::default();
     let mut chunks = StrictReader::open(file.clone(), 0..file.size, limits, Arc::clone(&counters)).await?;
     let mut verification = Verification::default();
-    while let Some(chunk) = chunks.next().await? {
+    while let Some(mut chunk) = chunks.next().await? {
         let block = chunk.decode(&limits, &counters).map_err(ReadError::at(chunk.begin))?;
         verification.chunks += 1;
         verification.records += block.len() as u64;

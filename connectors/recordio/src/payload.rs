@@ -10,8 +10,8 @@ use crate::fault::{Fault, Limits};
 use crate::framing::{self, FrameResult, Output};
 use crate::header::{ChunkHeader, Codec, LENGTH_LEN, Layout};
 
-/// The records of the chunk that begins at the offset `begin`. They share the payload if it is not compressed. The
-/// record of index `i` has the position `begin + i`.
+/// The records of the chunk that begins at the offset `begin`. They share the payload if it is not compressed, and
+/// lie where they were `found` while it was read. The record of index `i` has the position `begin + i`.
 ///
 /// # Errors
 /// [`Fault::Decompression`], [`Fault::Limit`], and the faults of records that do not fill the payload exactly.
@@ -20,14 +20,20 @@ pub fn decode(
     reading: (Layout, Codec),
     begin: u64,
     payload: &Bytes,
+    found: Option<Places>,
     limits: &Limits,
 ) -> Result<RecordBlock, Fault> {
-    let data = match decompress(reading, payload, limits)? {
-        Cow::Borrowed(_) => Buffer::from(payload.clone()),
-        Cow::Owned(bytes) => Buffer::from_vec(bytes),
+    let (data, found) = match decompress(reading, payload, limits)? {
+        Cow::Borrowed(_) => (Buffer::from(payload.clone()), found),
+        Cow::Owned(bytes) => (Buffer::from_vec(bytes), None),
     };
-    let places = places(&data, header.count)?;
     let size = data.len() as u64;
+    let mut places = match found {
+        Some(places) => places,
+        None => Places::new(header.count, size)?,
+    };
+    places.advance(&data);
+    let places = places.finish(size)?;
     RecordBlock::new(data, places, begin).ok_or(Fault::Count { claimed: header.count, size })
 }
 
@@ -65,32 +71,77 @@ fn decompressed(
     }
 }
 
-/// Begin and end of `count` records, each behind its length, which together are all of `data`.
-fn places(data: &[u8], count: u32) -> Result<Vec<(u32, u32)>, Fault> {
-    let size = data.len() as u64;
-    if u64::from(count) * LENGTH_LEN > size {
-        return Err(Fault::Count { claimed: count, size });
+/// Where records lie, each behind its length, in data that may be still being read.
+#[derive(Debug)]
+pub struct Places {
+    count: u32,
+    /// Begin and end of each record whose length is known.
+    places: Vec<(u32, u32)>,
+    /// Where the next length begins.
+    next: usize,
+}
+
+impl Places {
+    /// For `count` records in `size` bytes.
+    ///
+    /// # Errors
+    /// [`Fault::Count`] if that many do not fit.
+    pub fn new(count: u32, size: u64) -> Result<Self, Fault> {
+        if u64::from(count) * LENGTH_LEN > size {
+            return Err(Fault::Count { claimed: count, size });
+        }
+        Ok(Self { count, places: Vec::with_capacity(count as usize), next: 0 })
     }
-    let mut places = Vec::with_capacity(count as usize);
-    let mut rest = data;
-    let mut begin = 0u32;
-    for index in 0..count {
-        let cut = Fault::RecordCut { index, count };
-        let Some((length, behind)) = rest.split_first_chunk() else { return Err(cut) };
-        let length = u32::from_le_bytes(*length);
-        let Some(behind) = behind.get(length as usize..) else { return Err(cut) };
-        // Within the data, whose length the limits keep below 4 GiB.
-        begin += LENGTH_LEN as u32;
-        places.push((begin, begin + length));
-        begin += length;
-        rest = behind;
+
+    /// Goes on as far as there are `data`: all that is there so far.
+    pub fn advance(&mut self, data: &[u8]) {
+        while self.places.len() < self.count as usize
+            && let Some(length) = data.get(self.next..).and_then(<[u8]>::first_chunk)
+        {
+            let begin = self.next + LENGTH_LEN as usize;
+            self.next = begin.saturating_add(u32::from_le_bytes(*length) as usize);
+            // Exact within the data, whose length the limits keep below 4 GiB.
+            self.places.push((begin as u32, self.next as u32));
+        }
     }
-    if rest.is_empty() { Ok(places) } else { Err(Fault::LeftOver(rest.len() as u64)) }
+
+    /// The places, if the records together are all of the `size` bytes.
+    ///
+    /// # Errors
+    /// [`Fault::RecordCut`], [`Fault::LeftOver`].
+    pub fn finish(self, size: u64) -> Result<Vec<(u32, u32)>, Fault> {
+        let Self { count, places, next } = self;
+        let (known, next) = (places.len() as u32, next as u64);
+        if next > size {
+            return Err(Fault::RecordCut { index: known.saturating_sub(1), count });
+        }
+        if known < count {
+            return Err(Fault::RecordCut { index: known, count });
+        }
+        if next < size { Err(Fault::LeftOver(size - next)) } else { Ok(places) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The places in data that come in parts of `step` bytes.
+    fn places_by(step: usize, data: &[u8], count: u32) -> Result<Vec<(u32, u32)>, Fault> {
+        let size = data.len() as u64;
+        let mut places = Places::new(count, size)?;
+        (0..=data.len()).step_by(step).for_each(|end| places.advance(&data[..end]));
+        places.advance(data);
+        places.finish(size)
+    }
+
+    fn places(data: &[u8], count: u32) -> Result<Vec<(u32, u32)>, Fault> {
+        let whole = places_by(data.len(), data, count);
+        for step in 1..data.len() {
+            assert_eq!(places_by(step, data, count), whole, "in parts of {step}");
+        }
+        whole
+    }
 
     #[test]
     fn records_fill_the_payload_exactly() {

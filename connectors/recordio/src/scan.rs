@@ -39,7 +39,7 @@ fn strict_records(
         let chunks = chunks.map_err(ReadError::of(&file))?;
         let state = (chunks, file, counters);
         Ok::<_, Error>(stream::try_unfold(state, move |(mut chunks, file, counters)| async move {
-            let Some(chunk) = chunks.next().await.map_err(ReadError::of(&file))? else { return Ok(None) };
+            let Some(mut chunk) = chunks.next().await.map_err(ReadError::of(&file))? else { return Ok(None) };
             let block = chunk.decode(&limits, &counters).map_err(ReadError::at(chunk.begin));
             let block = block.map_err(ReadError::of(&file))?;
             Ok(Some((block, (chunks, file, counters))))

@@ -54,7 +54,7 @@ impl RecoveringReader {
 
     /// The records of the next chunk.
     pub async fn next(&mut self) -> Result<Option<RecordBlock>> {
-        while let Some(chunk) = self.find().await? {
+        while let Some(mut chunk) = self.find().await? {
             if let Some(end) = self.end_of_cover(&chunk).await? {
                 self.position = end;
                 continue;

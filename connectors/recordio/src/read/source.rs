@@ -8,7 +8,7 @@ use recordfusion_core::{ReadAhead, RecordBlock, RecordFile, Result, ScanCounters
 use crate::checksum::{Checksum, RunningChecksum};
 use crate::fault::{Fault, Limits};
 use crate::header::{ChunkHeader, Codec, HEADER_LEN, Layout, MAGIC};
-use crate::payload;
+use crate::payload::{self, Places};
 
 /// Bytes that a search reads at a time.
 const SEARCH_STEP: u64 = 64 << 10;
@@ -28,6 +28,8 @@ pub(crate) struct Chunk {
     pub reading: (Layout, Codec),
     /// The payload as it is stored.
     pub payload: Bytes,
+    /// Where its records were found while it was read.
+    places: Option<Places>,
 }
 
 impl Chunk {
@@ -38,11 +40,13 @@ impl Chunk {
 
     /// The records, and their counters.
     pub fn decode(
-        &self,
+        &mut self,
         limits: &Limits,
         counters: &ScanCounters,
     ) -> std::result::Result<RecordBlock, Fault> {
-        let decode = || payload::decode(&self.header, self.reading, self.begin, &self.payload, limits);
+        let places = self.places.take();
+        let decode =
+            || payload::decode(&self.header, self.reading, self.begin, &self.payload, places, limits);
         let block = counters.decompress_time.time(decode)?;
         counters.bytes_decompressed.add(block.data().len() as u64);
         counters.chunks_read.add(1);
@@ -145,41 +149,47 @@ impl ChunkSource {
         let (begin, end) = (position + HEADER_LEN as u64, position + header.chunk_len());
         self.source.extend_limit(end);
         let counters = Arc::clone(&self.counters);
-        let reading = if searching {
+        let (reading, places) = if searching {
             self.fill(end).await?;
-            counters.decompress_time.time(|| header.reading(|kind| self.searched_sum(kind, begin, end)))
+            let sum = |kind| self.searched_sum(kind, begin, end);
+            (counters.decompress_time.time(|| header.reading(sum)), None)
         } else {
-            let sums = self.fill_and_sum(begin, end, &header).await?;
+            let (sums, places) = self.fill_and_sum(begin, end, &header).await?;
             let sum = |kind| sums.iter().find(|(known, _)| *known == kind).map_or(0, |(_, sum)| *sum);
-            header.reading(sum)
+            (header.reading(sum), places)
         };
         Ok(reading.map(|reading| {
             let payload = self.take(position, end).slice(HEADER_LEN..);
-            Chunk { begin: position, header, reading, payload }
+            Chunk { begin: position, header, reading, payload, places }
         }))
     }
 
-    /// Reads up to the offset `end`, and gives the checksums of the bytes from `begin` on: each part is summed while
-    /// it is in the processor's cache.
+    /// Reads up to the offset `end`, and gives the checksums of the bytes from `begin` on, and the places of records
+    /// if nothing is compressed: each part is looked at while it is in the processor's cache.
     async fn fill_and_sum(
         &mut self,
         begin: u64,
         end: u64,
         header: &ChunkHeader,
-    ) -> Result<Vec<(Checksum, u32)>> {
+    ) -> Result<(Vec<(Checksum, u32)>, Option<Places>)> {
         let missing = (end - self.begin).saturating_sub(self.bytes.len() as u64);
         self.bytes.reserve(missing as usize);
         let mut sums: Vec<(Checksum, u32)> = header.checksums().map(|kind| (kind, 0)).collect();
+        let plain = header.certain_reading().is_some_and(|(_, codec)| codec == Codec::None);
+        let mut places = plain.then(|| Places::new(header.count, header.size.into()).ok()).flatten();
+        let counters = Arc::clone(&self.counters);
         let mut position = begin;
         while position < end {
             let next = end.min(position + SUM_STEP);
             self.fill(next).await?;
             let part = self.slice(position, next);
-            let add = || sums.iter_mut().for_each(|(kind, sum)| *sum = kind.append(*sum, part));
-            self.counters.decompress_time.time(add);
+            counters.decompress_time.time(|| {
+                sums.iter_mut().for_each(|(kind, sum)| *sum = kind.append(*sum, part));
+                places.iter_mut().for_each(|places| places.advance(self.slice(begin, next)));
+            });
             position = next;
         }
-        Ok(sums)
+        Ok((sums, places))
     }
 
     /// The checksum of the bytes between two offsets, all of which are here, where many may be asked for.
