@@ -16,6 +16,8 @@ mod write;
 
 use std::error::Error;
 
+use datafusion::common::SchemaError;
+
 pub use datasource::{RecordTable, TableDefinition, register, register_with_options};
 pub use recordfusion_core::{Options, RecordFile};
 pub use write::writes_ended;
@@ -26,6 +28,23 @@ pub fn error_message(error: &(dyn Error + 'static)) -> String {
     let message = innermost_message(error);
     let message = message.split("\nThis issue was likely caused by").next().unwrap_or_default();
     message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What to do if the only column is the records' bytes, and another was asked for.
+fn without_type_hint(error: &SchemaError) -> &'static str {
+    let is_bytes = match error {
+        SchemaError::FieldNotFound { valid_fields, .. } => {
+            matches!(valid_fields.as_slice(), [only] if only.name() == "record")
+        }
+        _ => false,
+    };
+    match is_bytes {
+        true => {
+            " The records are bytes, since their message type is not known: name it with the options \
+             message_type and descriptor_set or proto."
+        }
+        false => "",
+    }
 }
 
 fn innermost_message(error: &(dyn Error + 'static)) -> String {
@@ -43,6 +62,7 @@ fn innermost_message(error: &(dyn Error + 'static)) -> String {
                 all.first().map_or_else(|| error.to_string(), |first| innermost_message(first))
             }
             DataFusionError::SQL(inner, _) => inner.to_string(),
+            DataFusionError::SchemaError(inner, _) => format!("{inner}{}", without_type_hint(inner)),
             DataFusionError::Plan(text)
             | DataFusionError::Execution(text)
             | DataFusionError::NotImplemented(text)

@@ -8,6 +8,8 @@ use recordfusion_core::{Connector, OptionInfo, Options, Result};
 use recordfusion_recordio::RecordioConnector;
 use recordfusion_riegeli::RiegeliConnector;
 
+use crate::datasource::{RANGE, range_option};
+
 /// All connectors.
 pub fn connectors() -> &'static [Arc<dyn Connector>] {
     static CONNECTORS: LazyLock<Vec<Arc<dyn Connector>>> =
@@ -43,9 +45,12 @@ pub(crate) fn names(connector: &dyn Connector) -> impl Iterator<Item = &'static 
         .chain(connector.extensions().iter().copied().filter(move |extension| *extension != name))
 }
 
-/// The options of all connectors by name, each once.
+/// The options of reading of all connectors, and those of files of any format, by name, each once.
 pub fn options() -> Vec<OptionInfo> {
-    by_name(|connector| connector.options())
+    let mut options = by_name(|connector| connector.options());
+    options.push(RANGE);
+    options.sort_by_key(|option| option.name);
+    options
 }
 
 /// The options of writing of all connectors by name, each once.
@@ -78,6 +83,7 @@ fn by_name(of: impl Fn(&dyn Connector) -> &'static [OptionInfo]) -> Vec<OptionIn
 /// name accepts.
 pub fn check_options(options: &Options) -> Result<()> {
     options.reject_unknown(&all_options())?;
+    range_option(options)?;
     options.iter().try_for_each(|(name, _)| {
         let mut outcomes = connectors().iter().filter_map(|connector| {
             let connector = connector.as_ref();

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use datafusion::common::TableReference;
 use futures::TryStreamExt;
+use recordfusion::datasource;
 use recordfusion_core::RecordBlock;
 
 use super::Outcome;
@@ -47,7 +48,9 @@ impl Cat {
     async fn records(self) -> Outcome {
         let ctx = context(&self.table, 1)?;
         let (file, connector) = record_file(&ctx, &self.file).await?;
-        let mut blocks = connector.records(&file, 0..file.size, Default::default());
+        let range = datasource::range_option(&self.table.options()?)?.unwrap_or(0..file.size);
+        let range = range.start.min(file.size)..range.end.min(file.size);
+        let mut blocks = connector.records(&file, range, Default::default());
         let mut out = BufWriter::new(io::stdout().lock());
         let mut left = self.rows.unwrap_or(usize::MAX);
         while left > 0 {

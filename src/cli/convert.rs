@@ -38,6 +38,9 @@ pub(super) struct Convert {
     /// .proto source file that has the message type to write
     #[arg(long, value_name = "PATH")]
     proto: Option<String>,
+    /// Write the message type of record files that cannot say it (RecordIO) too, to OUTPUT.fds
+    #[arg(long)]
+    write_descriptor_set: bool,
     /// Add the rows behind those of the output, a record file, if it is there already
     #[arg(long)]
     append: bool,
@@ -76,6 +79,7 @@ impl Convert {
             compression: self.compression,
             partitions: self.session.partitions().get(),
             append: self.append,
+            write_descriptor_set: self.write_descriptor_set,
         };
         let prepared = conversion.prepare(&ctx).await?;
         let summary = tokio::select! {
@@ -95,6 +99,9 @@ fn line(summary: &Summary, seconds: f64) -> String {
     );
     for (name, count) in &summary.notes {
         line.push_str(&format!(", {count} {}", name.replace('_', " ")));
+    }
+    if let Some((path, message_type)) = &summary.descriptor_set {
+        line.push_str(&format!("; read it with -o message_type={message_type} -o descriptor_set={path}"));
     }
     line
 }

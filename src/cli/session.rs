@@ -21,6 +21,9 @@ pub(super) struct SessionArgs {
     /// Partitions to work on at the same time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     partitions: Option<u16>,
+    /// Read only the chunks of the file that begin in these bytes, as record_splits hands them out
+    #[arg(long, value_name = "BEGIN:END")]
+    range: Option<String>,
 }
 
 /// Options of the table.
@@ -55,7 +58,10 @@ impl SessionArgs {
 
     /// A session that knows all record formats.
     pub(super) fn context(&self) -> Result<SessionContext, Box<dyn Error + Send + Sync>> {
-        context(&self.table, self.partitions().get())
+        let range = self.range.iter().map(|range| ("range".to_string(), range.clone()));
+        let mut table = self.table.clone();
+        table.options.extend(range);
+        context(&table, self.partitions().get())
     }
 }
 

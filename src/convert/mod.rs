@@ -27,12 +27,12 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{CsvReadOptions, DataFrame, JsonReadOptions, ParquetReadOptions, SessionContext};
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStoreExt;
-use recordfusion_core::{Options, Writer};
+use recordfusion_core::{MessageType, Options, Writer};
 
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
 
-use crate::datasource::{external, list_files, setting, write_options};
+use crate::datasource::{clipped, external, list_files, range_setting, setting, write_options};
 use crate::registry;
 use crate::write::{Mode, UnfinishedFile, Upload, Written, begin_upload, output_url, publish, write_file};
 use crate::{RecordTable, TableDefinition};
@@ -66,6 +66,9 @@ pub struct Conversion {
     pub partitions: usize,
     /// Whether the rows go behind those of the output, a record file, if it is there already.
     pub append: bool,
+    /// Whether the message type of records whose files cannot say it is written too: beside a file, as
+    /// `<output>.fds`, or into a folder, as `_descriptors.fds`.
+    pub write_descriptor_set: bool,
 }
 
 /// How far a conversion is; read it while [`Prepared::run`] goes on.
@@ -88,6 +91,8 @@ pub struct Summary {
     /// Counters of things that were not read or written as they are, such as mended strings, with their
     /// names; only those that are not zero.
     pub notes: Vec<(String, u64)>,
+    /// Path and message type of the descriptor set that was written too.
+    pub descriptor_set: Option<(String, String)>,
 }
 
 /// A conversion that is planned and checked, ready to run.
@@ -119,6 +124,7 @@ impl Conversion {
             compression: ParquetCompression::default(),
             partitions: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             append: false,
+            write_descriptor_set: false,
         }
     }
 
@@ -138,6 +144,7 @@ impl Conversion {
             })?,
         };
         let listing = ctx.state();
+        let range = range_setting(&listing, &self.options)?.unwrap_or(0..u64::MAX);
         let mut bytes_in = 0;
         let output = if self.is_folder() { None } else { Some(output_url(&self.output)?) };
         for input in &self.inputs {
@@ -149,7 +156,8 @@ impl Conversion {
                 if output.as_ref().is_some_and(is_output) {
                     return plan_err!("{} is both an input and the output", file.name);
                 }
-                bytes_in += file.size;
+                let read = clipped(&range, file.size);
+                bytes_in += read.end - read.start;
             }
         }
         let ranges = if self.is_folder() {
@@ -179,6 +187,13 @@ impl Conversion {
             }
             _ => None,
         };
+        let message_type = writer.as_ref().and_then(|writer| writer.message_type());
+        if self.write_descriptor_set && message_type.is_none() {
+            return plan_err!(
+                "{} needs no descriptor set: its records are no messages, or it says itself of what type they are",
+                self.output
+            );
+        }
         let progress = Arc::default();
         Ok(Prepared {
             plan,
@@ -290,7 +305,11 @@ impl Conversion {
         };
         let options = write_options(state, connector.as_ref(), &self.write_options);
         let of_table = table.and_then(|table| table.writer(connector.name(), schema, extension, &options));
-        of_table.unwrap_or_else(|| connector.writer(schema, extension, &options)).map_err(external)
+        let of_other_format = || {
+            let records = table.and_then(RecordTable::message_type);
+            connector.writer(schema, extension, &options, records.as_ref())
+        };
+        of_table.unwrap_or_else(of_other_format).map_err(external)
     }
 
     fn is_folder(&self) -> bool {
@@ -349,13 +368,36 @@ impl Prepared {
             bytes_out: self.progress.bytes_written(),
             files,
             notes: self.notes(),
+            descriptor_set: self.message_type().map(|message| (self.descriptor_set_path(), message.name)),
         })
+    }
+
+    /// The message type that is written too.
+    fn message_type(&self) -> Option<MessageType> {
+        self.writer.as_ref().filter(|_| self.conversion.write_descriptor_set)?.message_type()
+    }
+
+    fn descriptor_set_path(&self) -> String {
+        let output = &self.conversion.output;
+        match self.conversion.is_folder() {
+            true => format!("{}/_descriptors.fds", output.trim_end_matches('/')),
+            false => format!("{output}.fds"),
+        }
+    }
+
+    /// The descriptor set, if it is written too.
+    async fn write_descriptor_set(&self) -> Result<Option<UnfinishedFile>> {
+        let Some(message_type) = self.message_type() else { return Ok(None) };
+        let mut upload = begin_upload(&self.state, &self.descriptor_set_path())?;
+        let outcome = upload.write(message_type.descriptor_set()).await;
+        UnfinishedFile::new(upload, None, outcome).await.map(Some)
     }
 
     async fn write_file(&self) -> Result<usize> {
         let partitions = self.plan.properties().partitioning.partition_count();
         let file = self.write(0..partitions, &self.conversion.output).await?;
-        publish(vec![file], None).await?;
+        let files = self.write_descriptor_set().await?.into_iter().chain([file]);
+        publish(files.collect(), None).await?;
         Ok(1)
     }
 
@@ -383,6 +425,9 @@ impl Prepared {
             }
         }
         drop(parts);
+        if failed.is_none() {
+            complete.extend(self.write_descriptor_set().await?);
+        }
         publish(complete, failed).await?;
         Ok(partitions)
     }

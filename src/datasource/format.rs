@@ -23,7 +23,7 @@ use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table};
 
 use super::settings::{NAMESPACE, table_options, write_options};
 use super::sink::RecordSink;
-use super::{RecordSource, external};
+use super::{RANGE, RecordSource, external};
 
 /// A connector with its options, and the table they were opened to.
 ///
@@ -94,7 +94,7 @@ impl RecordFormat {
         let options = write_options(session, self.connector.as_ref(), &self.write_options);
         let writer = match &self.table {
             Some(table) => table.writer(&schema, self.extension, &options),
-            None => self.connector.writer(&schema, self.extension, &options),
+            None => self.connector.writer(&schema, self.extension, &options, None),
         };
         Ok(RecordSink::new(config, writer.map_err(external)?, self.connector.name()))
     }
@@ -231,7 +231,7 @@ pub(super) fn statement_options(
             "the path says whether one file is written or several: one that ends in / is a folder of files"
         );
     }
-    let known = [connector.options(), connector.write_options()].concat();
+    let known = [connector.options(), connector.write_options(), &[RANGE]].concat();
     options.reject_unknown(&known).map_err(external)?;
     Ok(options)
 }

@@ -11,6 +11,8 @@
 //! | `factory.rs` | `CREATE EXTERNAL TABLE`, and `SELECT … FROM 'file'` |
 //! | `settings.rs` | table options as settings of the session |
 //! | `sink.rs` | the `FileSink`: `COPY … TO` and `INSERT INTO` |
+//! | `range.rs` | byte ranges of files: the option `range`, and how ranges are cut |
+//! | `splits.rs` | the table function `record_splits` |
 //! | `files.rs` | listing and recognising files, Hive partitions |
 
 mod factory;
@@ -19,9 +21,11 @@ mod format;
 mod metrics;
 mod opener;
 mod projection;
+mod range;
 mod settings;
 mod sink;
 mod source;
+mod splits;
 mod table;
 
 use std::sync::Arc;
@@ -33,14 +37,17 @@ use recordfusion_core::Options;
 
 pub use files::{list_files, recognise_files};
 pub use format::{RecordFormat, RecordFormatFactory};
+pub use range::range_option;
+pub(crate) use range::{RANGE, clipped};
 pub use settings::execute_logical_plan;
-pub(crate) use settings::{setting, write_options};
+pub(crate) use settings::{range_setting, setting, write_options};
 pub use source::RecordSource;
 pub use table::{RecordTable, TableDefinition};
 
 use crate::registry;
 use factory::{RecordTableFactory, UrlTables};
 use settings::TableSettings;
+use splits::RecordSplits;
 
 /// Makes all record file formats known to a session: `CREATE EXTERNAL TABLE … STORED AS RIEGELI`,
 /// and `SELECT … FROM 'file'`.
@@ -73,6 +80,7 @@ pub fn register_with_options(ctx: &SessionContext, options: Options) -> Result<(
             state.table_factories_mut().insert(name.to_uppercase(), Arc::new(tables));
         }
     }
+    ctx.register_udtf(RecordSplits::NAME, Arc::new(RecordSplits));
     let urls = UrlTables::new(ctx);
     let catalogs = Arc::clone(state.read().catalog_list());
     ctx.register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(urls))));

@@ -1,6 +1,7 @@
 //! Options of reading and writing as settings of a session: `SET recordfusion.message_type = 'web.Request'`.
 
 use std::any::Any;
+use std::ops::Range;
 
 use datafusion::catalog::Session;
 use datafusion::config::{ConfigEntry, ConfigExtension, ExtensionOptions};
@@ -9,8 +10,8 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Statement};
 use datafusion::prelude::{DataFrame, SessionContext};
 use recordfusion_core::{Connector, OptionInfo, Options};
 
-use super::external;
 use super::format::options_of;
+use super::{RANGE, external, range_option};
 use crate::registry;
 
 /// What the settings' names begin with, before a dot.
@@ -113,6 +114,16 @@ fn settings(session: &dyn Session) -> Option<&TableSettings> {
 /// The session's setting of a table option.
 pub(crate) fn setting(session: &dyn Session, name: &str) -> Option<String> {
     settings(session)?.current.get(name).map(str::to_string)
+}
+
+/// The byte range that `given` options or else the session's settings ask for.
+///
+/// # Errors
+/// Text that is no range.
+pub(crate) fn range_setting(session: &dyn Session, given: &Options) -> Result<Option<Range<u64>>> {
+    let text = given.get(RANGE.name).map(str::to_string).or_else(|| setting(session, RANGE.name));
+    let option = Options::new().with(RANGE.name, text.unwrap_or_default());
+    range_option(&option).map_err(external)
 }
 
 /// Like `SessionContext::execute_logical_plan`, and executes `RESET recordfusion.<option>`: DataFusion has

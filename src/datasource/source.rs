@@ -112,7 +112,9 @@ impl FileSource for RecordSource {
         let alignment = self.format.connector().range_alignment();
         Ok(groups.map(|groups| {
             let mut config = config.clone();
-            config.file_groups = groups.into_iter().map(|group| aligned(group, alignment)).collect();
+            let whole: Vec<PartitionedFile> =
+                config.file_groups.iter().flat_map(FileGroup::iter).cloned().collect();
+            config.file_groups = groups.into_iter().map(|group| aligned(group, &whole, alignment)).collect();
             config.file_groups.retain(|group| !group.is_empty());
             config
         }))
@@ -155,20 +157,35 @@ impl FileSource for RecordSource {
 }
 
 /// The ranges of a group, cut at multiples of `alignment`. Cuts move down, so that ranges stay
-/// contiguous and disjoint; a range that becomes empty is dropped.
-fn aligned(group: FileGroup, alignment: u64) -> FileGroup {
+/// contiguous and disjoint; a range that becomes empty is dropped. The bounds of `whole`, which was cut, stay.
+fn aligned(group: FileGroup, whole: &[PartitionedFile], alignment: u64) -> FileGroup {
+    let alignment = i64::try_from(alignment).unwrap_or(1).max(1);
     let files = group.into_inner().into_iter().filter_map(|mut file| {
-        let Some(range) = &mut file.range else { return Some(file) };
-        let size = i64::try_from(file.object_meta.size).unwrap_or(i64::MAX);
-        *range = aligned_range(range, i64::try_from(alignment).unwrap_or(1).max(1), size);
-        (range.start < range.end).then_some(file)
+        let Some(part) = file.range.clone() else { return Some(file) };
+        let bounds = whole
+            .iter()
+            .filter(|whole| whole.object_meta.location == file.object_meta.location)
+            .map(bounds)
+            .find(|bounds| bounds.start <= part.start && part.end <= bounds.end);
+        let part = aligned_range(&part, alignment, bounds.as_ref().unwrap_or(&part));
+        file.range = Some(part.clone());
+        (part.start < part.end).then_some(file)
     });
     FileGroup::new(files.collect::<Vec<PartitionedFile>>())
 }
 
-fn aligned_range(range: &FileRange, alignment: i64, size: i64) -> FileRange {
-    let down = |cut: i64| if cut >= size { cut } else { cut / alignment * alignment };
-    FileRange { start: down(range.start), end: down(range.end) }
+/// The bytes of a file that are to be read.
+fn bounds(file: &PartitionedFile) -> FileRange {
+    let size = i64::try_from(file.object_meta.size).unwrap_or(i64::MAX);
+    file.range.clone().unwrap_or(FileRange { start: 0, end: size })
+}
+
+fn aligned_range(part: &FileRange, alignment: i64, bounds: &FileRange) -> FileRange {
+    let down = |cut: i64| match cut < bounds.end {
+        true => (cut / alignment * alignment).max(bounds.start),
+        false => cut,
+    };
+    FileRange { start: down(part.start), end: down(part.end) }
 }
 
 /// The dotted paths of the leaves of a selection.
@@ -187,19 +204,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aligned_ranges_stay_a_partition_of_the_file() {
-        for (size, cuts) in
-            [(1000, vec![0, 1, 99, 100, 101, 555, 1000]), (64, vec![0, 10, 64]), (100, vec![0, 100])]
-        {
+    fn aligned_ranges_stay_a_partition_of_the_whole() {
+        for cuts in [
+            vec![0, 1, 99, 100, 101, 555, 1000],
+            vec![0, 10, 64],
+            vec![0, 100],
+            vec![150, 170, 190, 430],
+            vec![199, 201, 299],
+        ] {
+            let bounds = FileRange { start: cuts[0], end: cuts[cuts.len() - 1] };
             let ranges: Vec<_> = cuts
                 .windows(2)
-                .map(|cut| aligned_range(&FileRange { start: cut[0], end: cut[1] }, 100, size))
+                .map(|cut| aligned_range(&FileRange { start: cut[0], end: cut[1] }, 100, &bounds))
                 .filter(|range| range.start < range.end)
                 .collect();
-            assert_eq!(ranges.first().map(|range| range.start), Some(0));
-            assert_eq!(ranges.last().map(|range| range.end), Some(size));
+            assert_eq!(ranges.first().map(|range| range.start), Some(bounds.start));
+            assert_eq!(ranges.last().map(|range| range.end), Some(bounds.end));
             assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
-            assert!(ranges.iter().all(|range| range.start % 100 == 0));
+            assert!(ranges.iter().skip(1).all(|range| range.start % 100 == 0));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The `TableProvider` of record files.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -22,11 +23,12 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use futures::TryStreamExt;
-use recordfusion_core::{Connector, Options, RecordFile, Table, Writer};
+use recordfusion_core::{Connector, MessageType, Options, RecordFile, Table, Writer};
 
 use super::files::{forget_listing, is_hidden, list_files, partition_columns, recognise_files};
+use super::range::set_range;
 use super::settings::table_options;
-use super::{RecordFormat, external};
+use super::{RecordFormat, external, range_setting};
 use crate::registry;
 
 /// What a table of record files is made of; everything but the locations may be left to the files.
@@ -39,7 +41,7 @@ pub struct TableDefinition {
     /// File name extension of files that are added, one of the connector's; that of the first file if it is
     /// `None`.
     pub extension: Option<&'static str>,
-    /// The connector's options; they override the settings of the session.
+    /// The connector's options, and `range`; they override the settings of the session.
     pub options: Options,
     /// Hive partition columns; read from the paths if it is `None`.
     pub partition_columns: Option<Vec<String>>,
@@ -74,6 +76,8 @@ pub struct RecordTable {
     schema: TableSchema,
     partition_columns: Vec<(String, DataType)>,
     table: Option<Arc<dyn Table>>,
+    /// The part of the one file that is read.
+    range: Option<Range<u64>>,
     definition: Option<String>,
 }
 
@@ -131,6 +135,10 @@ impl RecordTable {
                 Ok(None)
             };
         };
+        let range = range_setting(session, &definition.options)?;
+        if range.is_some() {
+            check_single(&files)?;
+        }
         let options = table_options(session, connector.as_ref(), &definition.options);
         let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
         if with_data.is_empty() && definition.columns.is_none() && options == Options::new() {
@@ -143,7 +151,8 @@ impl RecordTable {
         let extension = definition.extension.or_else(|| known_extension(connector.as_ref(), &files));
         let format = RecordFormat::new(connector, options).with_write_options(definition.options.clone());
         let format = extension.into_iter().fold(format, RecordFormat::with_extension);
-        Self::assemble(definition, format, paths, table, partitions.unwrap_or_default()).map(Some)
+        let opened = Self::assemble(definition, format, paths, table, partitions.unwrap_or_default())?;
+        Ok(Some(Self { range, ..opened }))
     }
 
     fn assemble(
@@ -188,6 +197,7 @@ impl RecordTable {
             schema,
             partition_columns,
             table,
+            range: None,
             definition: definition.definition.clone(),
         })
     }
@@ -208,6 +218,11 @@ impl RecordTable {
     ) -> Option<recordfusion_core::Result<Arc<dyn Writer>>> {
         let table = self.table.as_ref().filter(|_| self.format.connector().name() == format)?;
         Some(table.writer(schema, extension, options))
+    }
+
+    /// The message type of the records, if they are messages.
+    pub(crate) fn message_type(&self) -> Option<MessageType> {
+        self.table.as_ref()?.message_type()
     }
 
     /// The message type and all that it needs as .proto text, if the records are messages.
@@ -268,7 +283,13 @@ impl TableProvider for RecordTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let files = self.files_to_scan(session, filters).await?;
+        let mut files = self.files_to_scan(session, filters).await?;
+        if let Some(range) = &self.range {
+            let [file] = files.as_mut_slice() else {
+                return plan_err!("a range is of one file, but there are {}", files.len());
+            };
+            set_range(file, range);
+        }
         let Some(path) = self.paths.first().filter(|_| !files.is_empty()) else {
             return Ok(Arc::new(EmptyExec::new(project_schema(&self.schema(), projection)?)));
         };
@@ -290,6 +311,9 @@ impl TableProvider for RecordTable {
         insert_op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         self.schema().logically_equivalent_names_and_types(&input.schema())?;
+        if self.range.is_some() {
+            return plan_err!("rows cannot be inserted into a table that is a range of a file");
+        }
         let [path] = self.paths.as_slice() else {
             return plan_err!(
                 "rows can be inserted into a table that is one folder or one file, not into one of several"
@@ -343,6 +367,18 @@ fn nothing_found<T>(definition: &TableDefinition, files: &[RecordFile]) -> Resul
             "all {n} files at {locations} are empty (0 bytes), so none says what the columns are"
         ),
     })
+}
+
+/// Checks that a range can be meant: there is one file.
+fn check_single(files: &[RecordFile]) -> Result<()> {
+    match files {
+        [] | [_] => Ok(()),
+        [first, ..] => plan_err!(
+            "option 'range' is for one file, but these are {}, the first of which is {}",
+            files.len(),
+            first.name
+        ),
+    }
 }
 
 /// The extension of the first file, if it is one of the connector's.

@@ -16,6 +16,7 @@ mod reference_files;
 mod round_trips;
 mod scan;
 mod settings;
+mod splits;
 mod sql;
 mod support;
 mod surfaces;

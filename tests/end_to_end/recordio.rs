@@ -86,3 +86,91 @@ fn the_tool_takes_them_as_any_other() {
     assert_eq!(damaged.status.code(), Some(1));
     assert!(text(&damaged.stdout).contains("bad-crc-none") || text(&damaged.stderr).contains("bad-crc-none"));
 }
+
+#[test]
+fn the_message_type_goes_along() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("in.riegeli"), event_file(0..20, 300, true)).expect("written");
+    let rows = text(&tool(["cat", &at("in.riegeli")]).stdout);
+    let line = |arguments: &[&str]| {
+        let done = tool(["convert", "--progress", "never"].iter().chain(arguments));
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        text(&done.stderr)
+    };
+    // Whole records keep their type, other columns get one.
+    let shown = line(&["--write-descriptor-set", &at("in.riegeli"), &at("x.recordio")]);
+    let hint = format!("; read it with -o message_type=t.Event -o descriptor_set={}", at("x.recordio.fds"));
+    assert!(shown.trim_end().ends_with(&hint), "{shown}");
+    let options = [format!("descriptor_set={}", at("x.recordio.fds")), "message_type=t.Event".to_string()];
+    assert_eq!(text(&tool(["cat", "-o", &options[0], "-o", &options[1], &at("x.recordio")]).stdout), rows);
+    line(&["-o", &options[0], "-o", &options[1], &at("x.recordio"), &at("back.riegeli")]);
+    assert_eq!(text(&tool(["cat", &at("back.riegeli")]).stdout), rows);
+    let select = "id + 1 AS next";
+    line(&["--write-descriptor-set", "--select", select, &at("in.riegeli"), &at("y.recordio")]);
+    let option = format!("descriptor_set={}", at("y.recordio.fds"));
+    let next = text(&tool(["cat", "-n", "2", "-o", &option, &at("y.recordio")]).stdout);
+    assert_eq!(next, "{\"next\":1}\n{\"next\":2}\n");
+    std::fs::create_dir(at("parts")).expect("made");
+    line(&[
+        "--write-descriptor-set",
+        "--to",
+        "recordio",
+        "--select",
+        select,
+        &at("in.riegeli"),
+        &at("parts"),
+    ]);
+    let option = format!("descriptor_set={}", at("parts/_descriptors.fds"));
+    let counted = tool([
+        "query",
+        "--format",
+        "csv",
+        "-o",
+        &option,
+        &format!("SELECT sum(next) AS s FROM '{}'", at("parts/")),
+    ]);
+    assert_eq!(text(&counted.stdout), "s\n210\n", "{}", text(&counted.stderr));
+    for arguments in [[at("in.riegeli"), at("z.riegeli")], [fixture("go-none-chunks"), at("z.recordio")]] {
+        let refused = tool(["convert", "--write-descriptor-set", &arguments[0], &arguments[1]]);
+        assert!(text(&refused.stderr).contains("needs no descriptor set"), "{}", text(&refused.stderr));
+        assert!(!std::path::Path::new(&arguments[1]).exists());
+    }
+}
+
+#[tokio::test]
+async fn a_file_without_a_type_says_how_to_give_one() {
+    let file = fixture("go-none-proto");
+    let found = error(&context(1, 10), &format!("SELECT id FROM '{file}'")).await;
+    assert!(found.contains("No field named id"), "{found}");
+    assert!(found.ends_with("name it with the options message_type and descriptor_set or proto."), "{found}");
+    let named = tool(["cat", "-o", "message_type=demo.shop.v1.Event", &file]);
+    assert!(text(&named.stderr).contains("descriptor_set"), "{}", text(&named.stderr));
+}
+
+#[tokio::test]
+async fn partitions_and_stores_are_those_of_any_format() {
+    let ctx = context(3, 10);
+    let bytes = |name: &str| std::fs::read(fixture(name)).expect("there");
+    let files = [
+        ("t/day=1/a.recordio", bytes("go-none-chunks")),
+        ("t/day=2/b.recordio", bytes("fluid-none")),
+        ("t/day=2/_c.recordio", b"hidden".to_vec()),
+    ];
+    crate::support::in_memory(&ctx, &files).await;
+    let count = |name: &str| {
+        std::fs::read_to_string(data(&format!("recordio/{name}.records.jsonl")))
+            .expect("there")
+            .lines()
+            .count()
+    };
+    let found = rows(
+        &ctx,
+        "SELECT day, count(*) AS n, count(record) AS r FROM 'mem:///t/' GROUP BY day ORDER BY day",
+    );
+    let expected = [("1", count("go-none-chunks")), ("2", count("fluid-none"))]
+        .map(|(day, n)| format!("{{\"day\":\"{day}\",\"n\":{n},\"r\":{n}}}"));
+    assert_eq!(found.await.expect("runs"), expected);
+    let plan = crate::support::explain(&ctx, "SELECT record FROM 'mem:///t/' WHERE day = '1'").await;
+    assert!(plan.contains("day=1") && !plan.contains("day=2"), "{plan}");
+}

@@ -43,7 +43,7 @@ fn main() -> Result<()> {
     for (layout, transpose) in [("transposed,zstd", true), ("simple,zstd", false)] {
         let peer = WriterOptions::new().transpose(transpose).compression(CompressionType::Zstd);
         let options = message_type().with("writer_options", format!("transpose:{transpose},zstd"));
-        let ours = RiegeliConnector.writer(&batches[0].schema(), "riegeli", &options)?;
+        let ours = RiegeliConnector.writer(&batches[0].schema(), "riegeli", &options, None)?;
         let write_peer = |file: &mut Vec<u8>| write_peer(&records, &peer, file);
         let (one, two) = (
             |file: &mut Vec<u8>| write_ours(&batches, ours.as_ref(), file),

@@ -10,8 +10,8 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::{
-    Error, Inspection, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result, ScanCounters,
-    Verification, Writer,
+    Error, Inspection, MessageType, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result,
+    ScanCounters, Verification, Writer,
 };
 
 /// The batches of a scan.
@@ -73,13 +73,19 @@ pub trait Connector: Debug + Send + Sync {
     }
 
     /// Plans the writing of rows of `schema` with options of writing, to files of one of the format's
-    /// extensions.
+    /// extensions. Rows that are whole records are messages of the type `records`, unless the options name another.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if files of this format cannot be written; wrong options; columns that the
     /// format cannot hold.
-    fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
-        let _ = (schema, extension, options);
+    fn writer(
+        &self,
+        schema: &SchemaRef,
+        extension: &str,
+        options: &Options,
+        records: Option<&MessageType>,
+    ) -> Result<Arc<dyn Writer>> {
+        let _ = (schema, extension, options, records);
         Err(Error::Unsupported(format!("{} files can be read, but not written", self.name())))
     }
 
@@ -109,6 +115,9 @@ pub trait Table: Debug + Send + Sync {
 
     /// The message type and all that it needs as .proto text, if the records are messages.
     fn proto_text(&self) -> Option<String>;
+
+    /// The message type of the records, if they are messages.
+    fn message_type(&self) -> Option<MessageType>;
 
     /// Reads the chunks that begin in a byte range.
     ///

@@ -48,4 +48,4 @@ pub use options::{OptionInfo, Options, nearest_names};
 pub use projection::{ColumnProjection, Projection, Selection};
 pub use read_ahead::ReadAhead;
 pub use short_reads::ShortReads;
-pub use write::{Assembler, ChunkJob, Chunker, EncodedChunk, Writer};
+pub use write::{Assembler, ChunkJob, Chunker, EncodedChunk, MessageType, Writer};

@@ -41,11 +41,39 @@ pub trait Writer: Debug + Send + Sync {
         None
     }
 
-    /// The message type of the records and all that it needs, as a serialized
-    /// `google.protobuf.FileDescriptorSet`, if the records are messages and the file cannot say so itself: it
-    /// may be kept beside the file, for the readers' option `descriptor_set`.
-    fn descriptor_set(&self) -> Option<Vec<u8>> {
+    /// The message type of the records, if they are messages and the file cannot say so itself: it may be kept
+    /// beside the file, for the readers' options `message_type` and `descriptor_set`.
+    fn message_type(&self) -> Option<MessageType> {
         None
+    }
+}
+
+/// A message type and all that it needs, in the form that passes from the files of one format to those of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageType {
+    /// Its full name.
+    pub name: String,
+    /// Serialized `google.protobuf.FileDescriptorProto`s.
+    pub descriptors: Vec<Bytes>,
+}
+
+impl MessageType {
+    /// The serialized `google.protobuf.FileDescriptorSet` of the descriptors.
+    pub fn descriptor_set(&self) -> Vec<u8> {
+        /// Key of the field `file`.
+        const FILE: u8 = 0x0a;
+        let mut set = Vec::new();
+        for file in &self.descriptors {
+            set.push(FILE);
+            let mut len = file.len();
+            while len >= 0x80 {
+                set.push(len as u8 | 0x80);
+                len >>= 7;
+            }
+            set.push(len as u8);
+            set.extend_from_slice(file);
+        }
+        set
     }
 }
 

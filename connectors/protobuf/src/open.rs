@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message;
-use recordfusion_core::{Error, Result};
+use recordfusion_core::{Error, MessageType, Result};
 
 use crate::descriptor::compile::{compile, compile_text};
 use crate::descriptor::files::FileSet;
@@ -51,6 +51,25 @@ impl RecordType {
         files_text(&self.files, &self.proto_file)
     }
 
+    /// The message type that `records` describes.
+    ///
+    /// # Errors
+    /// Descriptors that are broken or lack something.
+    pub fn open(records: &MessageType) -> Result<Option<Self>> {
+        let files = FileDescriptors {
+            file: records.name.clone(),
+            message_type: Some(records.name.clone()),
+            descriptors: records.descriptors.clone(),
+            arrow_schema: None,
+        };
+        record_descriptors(&[files], &ProtobufOptions::default())
+    }
+
+    /// The message type and the files that define it.
+    pub fn message_type(&self) -> MessageType {
+        MessageType { name: self.full_name().to_string(), descriptors: self.file_descriptors() }
+    }
+
     /// The message type's full name.
     pub fn full_name(&self) -> &str {
         &self.descriptors.message(self.message).full_name
@@ -74,19 +93,6 @@ impl RecordType {
             None => Ok(self),
         }
     }
-}
-
-/// A serialized `google.protobuf.FileDescriptorSet` of serialized `google.protobuf.FileDescriptorProto`s.
-pub fn descriptor_set(files: &[Bytes]) -> Vec<u8> {
-    /// Key of the field `file`.
-    const FILE: u8 = 0x0a;
-    let mut set = Vec::new();
-    for file in files {
-        set.push(FILE);
-        prost::encoding::encode_varint(file.len() as u64, &mut set);
-        set.extend_from_slice(file);
-    }
-    set
 }
 
 impl From<Version> for RecordType {

@@ -7,10 +7,10 @@ use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, Connector, Inspection, OptionInfo, Options, RecordFile, Result, ScanCounters,
-    ScanRequest, Table, Verification, Writer, first_blocks,
+    BatchStream, BlockStream, Connector, Inspection, MessageType, OptionInfo, Options, RecordFile, Result,
+    ScanCounters, ScanRequest, Table, Verification, Writer, first_blocks,
 };
-use recordfusion_protobuf::{FileDescriptors, RecordDecoder};
+use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType};
 
 use crate::fault::Limits;
 use crate::header::{ChunkHeader, HEADER_LEN};
@@ -63,8 +63,15 @@ impl Connector for RecordioConnector {
         sink::check_options(options)
     }
 
-    fn writer(&self, schema: &SchemaRef, _extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
-        sink::writer(schema, options, None)
+    fn writer(
+        &self,
+        schema: &SchemaRef,
+        _extension: &str,
+        options: &Options,
+        records: Option<&MessageType>,
+    ) -> Result<Arc<dyn Writer>> {
+        let records = records.map(RecordType::open).transpose()?.flatten();
+        sink::writer(schema, options, records.as_ref())
     }
 
     fn check_options(&self, options: &Options) -> Result<()> {
@@ -121,6 +128,10 @@ impl Table for RecordioTable {
 
     fn proto_text(&self) -> Option<String> {
         self.decoder.proto_text()
+    }
+
+    fn message_type(&self) -> Option<MessageType> {
+        self.decoder.record_type().map(RecordType::message_type)
     }
 
     fn writer(&self, schema: &SchemaRef, _extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {

@@ -7,11 +7,11 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use bytes::Bytes;
 use recordfusion_core::{
-    Assembler, ChunkJob, Chunker, EncodedChunk, Error, OptionInfo, Options, Result, Writer,
+    Assembler, ChunkJob, Chunker, EncodedChunk, Error, MessageType, OptionInfo, Options, Result, Writer,
 };
 use recordfusion_protobuf::{
-    OpenChunk, ProtobufOptions, RecordChunker, RecordEncoder, RecordType, Target, WriteOptions,
-    descriptor_set, push_records, record_descriptors,
+    DerivedType, OpenChunk, ProtobufOptions, RecordChunker, RecordEncoder, RecordType, Target, WriteOptions,
+    push_records, record_descriptors,
 };
 
 use crate::header::{Codec, Layout};
@@ -59,11 +59,11 @@ pub(crate) fn writer(
     let target = record_descriptors(&[], &ProtobufOptions::from_options(options)?)?;
     let target = target.or_else(|| table_type.cloned());
     if target.is_none() && is_record(schema) {
-        return Ok(Arc::new(RecordioWriter { rows: Rows::Records, container, descriptor_set: None }));
+        return Ok(Arc::new(RecordioWriter { rows: Rows::Records, container, message_type: None }));
     }
     let rows = Rows::Messages { schema: Arc::clone(schema), target, options: records };
-    let descriptor_set = rows.encoder()?.and_then(|encoder| described(&encoder));
-    Ok(Arc::new(RecordioWriter { rows, container, descriptor_set }))
+    let message_type = rows.encoder()?.and_then(|encoder| message_type(&encoder));
+    Ok(Arc::new(RecordioWriter { rows, container, message_type }))
 }
 
 /// Whether the only column is whole records.
@@ -127,13 +127,14 @@ fn encode_error(error: &WriteError) -> Error {
     Error::Encode { format: "recordio", reason: error.to_string() }
 }
 
-/// The message type of the records and all that it needs.
-fn described(encoder: &RecordEncoder) -> Option<Vec<u8>> {
-    let files = match encoder.derived() {
-        Some(derived) => derived.descriptors.clone(),
-        None => encoder.message()?.file_descriptors(),
-    };
-    Some(descriptor_set(&files))
+/// The message type of the records.
+fn message_type(encoder: &RecordEncoder) -> Option<MessageType> {
+    match encoder.derived() {
+        Some(DerivedType { record, descriptors, .. }) => {
+            Some(MessageType { name: record.full_name().to_string(), descriptors: descriptors.clone() })
+        }
+        None => encoder.message().map(RecordType::message_type),
+    }
 }
 
 /// What rows are written as.
@@ -159,7 +160,7 @@ impl Rows {
 struct RecordioWriter {
     rows: Rows,
     container: WriterOptions,
-    descriptor_set: Option<Vec<u8>>,
+    message_type: Option<MessageType>,
 }
 
 impl Writer for RecordioWriter {
@@ -180,8 +181,8 @@ impl Writer for RecordioWriter {
         self.assembler()
     }
 
-    fn descriptor_set(&self) -> Option<Vec<u8>> {
-        self.descriptor_set.clone()
+    fn message_type(&self) -> Option<MessageType> {
+        self.message_type.clone()
     }
 }
 

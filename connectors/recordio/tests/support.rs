@@ -268,7 +268,7 @@ pub fn write<R: AsRef<[u8]>>(records: &[R], options: &Options) -> Vec<u8> {
     };
     let batches: Vec<RecordBatch> = records.chunks(10).map(column).collect();
     let schema = column(&[]).schema();
-    let writer = RecordioConnector.writer(&schema, "recordio", options).expect("good options");
+    let writer = RecordioConnector.writer(&schema, "recordio", options, None).expect("good options");
     write_batches(writer.as_ref(), &batches).expect("can be written")
 }
 

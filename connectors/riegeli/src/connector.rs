@@ -7,10 +7,10 @@ use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, Connector, Inspection, OptionInfo, Options, RecordFile, Result, ScanCounters,
-    ScanRequest, Table, Verification, Writer, first_blocks,
+    BatchStream, BlockStream, Connector, Inspection, MessageType, OptionInfo, Options, RecordFile, Result,
+    ScanCounters, ScanRequest, Table, Verification, Writer, first_blocks,
 };
-use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
+use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder, RecordType};
 
 use crate::header::SIGNATURE;
 use crate::inspect::{inspect, verify};
@@ -60,8 +60,15 @@ impl Connector for RiegeliConnector {
         sink::check_options(options)
     }
 
-    fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
-        sink::writer(schema, extension, options, None, &Remarks::default())
+    fn writer(
+        &self,
+        schema: &SchemaRef,
+        extension: &str,
+        options: &Options,
+        records: Option<&MessageType>,
+    ) -> Result<Arc<dyn Writer>> {
+        let records = records.map(RecordType::open).transpose()?.flatten();
+        sink::writer(schema, extension, options, records.as_ref(), &Remarks::default())
     }
 
     fn check_options(&self, options: &Options) -> Result<()> {
@@ -144,6 +151,10 @@ impl Table for RiegeliTable {
 
     fn proto_text(&self) -> Option<String> {
         self.decoder.proto_text()
+    }
+
+    fn message_type(&self) -> Option<MessageType> {
+        self.decoder.record_type().map(RecordType::message_type)
     }
 
     fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
