@@ -381,7 +381,7 @@ impl Hops {
     ///
     /// # Errors
     /// [`Unfit`] if the node is.
-    pub fn single(&mut self, node: &Node, step: Step, paths: &Paths<'_>) -> Result<Made, Unfit> {
+    fn single(&mut self, node: &Node, step: Step, paths: &Paths<'_>) -> Result<Made, Unfit> {
         let first = self.ops.len();
         let message = |path: u16| {
             let message = paths.get(path)?.message.ok_or(Unfit)?;
@@ -442,9 +442,18 @@ impl Hops {
         self.ops.get(first..).unwrap_or_default()
     }
 
-    /// Takes back the ops of the program that was made last.
-    pub fn forget(&mut self, program: Program) {
-        self.ops.truncate(program.first as usize);
-        self.seen = self.ops.len();
+    /// A node that is met alone as a hop, and the index of its program, until [`Self::forget_step`].
+    pub fn step(&mut self, node: &Node, step: Step, paths: &Paths<'_>) -> Result<(usize, Hop), Unfit> {
+        let (hop, program) = self.single(node, step, paths)?;
+        self.programs.push(program);
+        Ok((self.programs.len() - 1, hop))
+    }
+
+    /// Takes back what [`Self::step`] made.
+    pub fn forget_step(&mut self) {
+        if let Some(program) = self.programs.pop() {
+            self.ops.truncate(program.first as usize);
+            self.seen = self.ops.len();
+        }
     }
 }

@@ -74,7 +74,7 @@ struct At {
 }
 
 /// The row of the message that the ops are in.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row {
     row: u32,
     /// The number of records at which it was right.
@@ -95,6 +95,11 @@ enum Stop {
 /// A hop with a program: its index, and above that the number of records before it.
 type Event = u64;
 
+#[inline(always)]
+fn event(hop: usize, records: u32) -> Event {
+    u64::from(records) << 32 | hop as u64
+}
+
 /// Most hops with a program that are executed together.
 const EVENTS: usize = 256;
 
@@ -105,9 +110,7 @@ impl<'a> Walk<'a, '_> {
         let mut log = [0; EVENTS];
         let last = loop {
             let (events, stop) = self.hop(hops, &mut at, &mut log)?;
-            for event in log.iter().take(events) {
-                self.execute(hops, *event as u32 as usize, (event >> 32) as u32)?;
-            }
+            self.execute(hops, log.get(..events).unwrap_or_default())?;
             let stop = match stop {
                 Stop::Hop => self.pass(hops, &mut at)?,
                 stop => stop,
@@ -124,16 +127,16 @@ impl<'a> Walk<'a, '_> {
     /// lines decide how long a scan of a few columns takes: nothing in them depends on what is wanted but what is
     /// loaded.
     #[inline(never)]
-    fn hop(&mut self, hops: &Hops, place: &mut At, log: &mut [Event; EVENTS]) -> Result<(usize, Stop), Unfit> {
-        let (mut at, mut transitions, mut budget) = (*place, self.transitions.bytes.clone(), self.budget);
+    fn hop(&mut self, hops: &Hops, from: &mut At, log: &mut [Event; EVENTS]) -> Result<(usize, Stop), Unfit> {
+        let (mut at, mut transitions, mut budget) = (*from, self.transitions.bytes.clone(), self.budget);
         let mut events = 0;
         let stop = loop {
             let hop = hops.get(at.hop).ok_or(Unfit)?;
-            let Some(event) = log.get_mut(events) else { break Stop::Full };
+            let Some(place) = log.get_mut(events) else { break Stop::Full };
             if !hop.goes_on_from(at.path) {
                 break Stop::Hop;
             }
-            *event = u64::from(at.records) << 32 | at.hop as u64;
+            *place = event(at.hop, at.records);
             events += usize::from(hop.has_program());
             budget = budget.checked_sub(hop.steps()).ok_or(Unfit)?;
             at.records = at.records.wrapping_add(hop.records());
@@ -143,7 +146,7 @@ impl<'a> Walk<'a, '_> {
                 None => break Stop::End(hops.program(at.hop).last),
             }
         };
-        (*place, self.transitions.bytes, self.budget) = (at, transitions, budget);
+        (*from, self.transitions.bytes, self.budget) = (at, transitions, budget);
         Ok((events, stop))
     }
 
@@ -158,7 +161,7 @@ impl<'a> Walk<'a, '_> {
         if !hop.is_of(at.path) {
             return self.step(hops, at);
         }
-        self.execute(hops, at.hop, at.records)?;
+        self.execute(hops, &[event(at.hop, at.records)])?;
         self.budget = self.budget.checked_sub(hop.steps()).ok_or(Unfit)?;
         at.hop = hop.base() + usize::from(hops.program(at.hop).left);
         (at.path, at.records) = (hop.path_behind(), at.records.wrapping_add(hop.records()));
@@ -182,11 +185,10 @@ impl<'a> Walk<'a, '_> {
             let row = self.row_at(at.records);
             node = self.capture(index, Leaf::at(step.target), row)?;
         } else {
-            let (hop, program) = hops.single(node, step, &self.nodes.paths)?;
+            let (index, hop) = hops.step(node, step, &self.nodes.paths)?;
             self.open_parts(hops.new_ops())?;
-            self.execute_ops(hops.ops(program), at.records)?;
-            self.size.add(program.size.into());
-            hops.forget(program);
+            self.execute(hops, &[event(index, at.records)])?;
+            hops.forget_step();
             at.records = at.records.wrapping_add(hop.records());
         }
         at.path = HopPath::new(step.path_behind());
@@ -215,34 +217,44 @@ impl<'a> Walk<'a, '_> {
         self.row.row.wrapping_add(records.wrapping_sub(self.row.records))
     }
 
-    /// Executes the program of a hop behind a number of records.
-    #[inline(always)]
-    fn execute(&mut self, hops: &Hops, index: usize, records: u32) -> Result<(), Unfit> {
-        let program = hops.program(index);
-        self.execute_ops(hops.ops(program), records)?;
-        self.size.add(program.size.into());
+    /// Executes the programs of a log.
+    #[inline(never)]
+    fn execute(&mut self, hops: &Hops, log: &[Event]) -> Result<(), Unfit> {
+        let Row { mut row, mut records } = self.row;
+        let mut most_ops = self.most_ops;
+        for event in log {
+            let program = hops.program(*event as u32 as usize);
+            let ops = hops.ops(program);
+            most_ops = most_ops.checked_sub(ops.len()).ok_or(Unfit)?;
+            let begun = (event >> 32) as u32;
+            row = row.wrapping_add(begun.wrapping_sub(records));
+            records = begun;
+            for op in ops {
+                row = row.wrapping_add(u32::from(op.records));
+                records = records.wrapping_add(u32::from(op.records));
+                if op.kind == OpKind::Value {
+                    self.occurrences.value(row, Leaf::at(op.target), op.form);
+                } else {
+                    row = self.execute_other(op, row)?;
+                }
+            }
+            self.size.add(program.size.into());
+        }
+        (self.row, self.most_ops) = (Row { row, records }, most_ops);
         Ok(())
     }
 
     #[inline(always)]
-    fn execute_ops(&mut self, ops: &[Op], mut records: u32) -> Result<(), Unfit> {
-        self.most_ops = self.most_ops.checked_sub(ops.len()).ok_or(Unfit)?;
-        let mut row = self.row_at(records);
-        for op in ops {
-            row = row.wrapping_add(u32::from(op.records));
-            records = records.wrapping_add(u32::from(op.records));
-            match op.kind {
-                OpKind::Value => self.occurrences.value(row, Leaf::at(op.target), op.form),
-                OpKind::String => self.size.add(self.parts.take_string(op.target)?),
-                OpKind::Open => row = self.occurrences.open(Message::at(op.target), row),
-                OpKind::Close => row = self.occurrences.close(Message::at(op.target)),
-                OpKind::End => self.size.end(op.size, op.form),
-                OpKind::Begin => self.size.begin(op.size)?,
-                _ => self.rare(*op, row)?,
-            }
+    fn execute_other(&mut self, op: &Op, row: u32) -> Result<u32, Unfit> {
+        match op.kind {
+            OpKind::String => self.size.add(self.parts.take_string(op.target)?),
+            OpKind::Open => return Ok(self.occurrences.open(Message::at(op.target), row)),
+            OpKind::Close => return Ok(self.occurrences.close(Message::at(op.target))),
+            OpKind::End => self.size.end(op.size, op.form),
+            OpKind::Begin => self.size.begin(op.size)?,
+            _ => self.rare(*op, row)?,
         }
-        self.row = Row { row, records };
-        Ok(())
+        Ok(row)
     }
 
     #[inline(never)]
