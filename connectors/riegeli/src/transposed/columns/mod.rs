@@ -25,6 +25,7 @@
 //! that nobody wants, nor at `decoded_data_size`, of which it does not see all bytes. A chunk whose hash is right and
 //! that is damaged there all the same gives rows to such a scan, and an error to others.
 
+mod bounds;
 mod buckets;
 mod capture;
 mod hops;
@@ -38,6 +39,8 @@ mod tests;
 mod values;
 mod walk;
 
+pub(crate) use bounds::column_bounds;
+
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -49,7 +52,7 @@ use recordfusion_protobuf::shredded::{
     Assembly, ByteValues, Layout, Leaf, MAX_ROWS, Occurrences, STORED, Unfit,
 };
 
-use super::{Parts as ChunkParts, check_output_size, step_budget};
+use super::{Header, Parts as ChunkParts, check_output_size, step_budget};
 use crate::compression::Decompressor;
 use crate::fault::ChunkFault;
 use crate::header::ChunkHeader;
@@ -74,6 +77,9 @@ pub(crate) struct ColumnReader {
     /// Chunks in a row that had to be rebuilt.
     unfit: u32,
 }
+
+/// Header, begin and data of a chunk, and its state machine header if that is known.
+pub(crate) type Chunk<'a> = (&'a ChunkHeader, u64, &'a Bytes, Option<Header>);
 
 /// Chunks in a row that had to be rebuilt, after which no other is tried.
 const MOST_UNFIT: u32 = 8;
@@ -107,7 +113,7 @@ impl ColumnReader {
     /// [`Unfit`] if the chunk has to be rebuilt.
     pub fn read(
         &mut self,
-        chunk: (&ChunkHeader, u64, &Bytes),
+        chunk: Chunk<'_>,
         decoder: &mut BatchDecoder,
         file: &str,
         decompressor: &mut Decompressor,
@@ -123,7 +129,7 @@ impl ColumnReader {
 
     fn attempt(
         &mut self,
-        (header, begin, data): (&ChunkHeader, u64, &Bytes),
+        (header, begin, data, table): Chunk<'_>,
         decoder: &mut BatchDecoder,
         file: &str,
         decompressor: &mut Decompressor,
@@ -132,7 +138,10 @@ impl ColumnReader {
         if header.num_records >= MAX_ROWS as u64 {
             return Err(Unfit);
         }
-        let chunk = ChunkParts::read(header, data, decompressor)?;
+        let chunk = match table {
+            Some(table) => ChunkParts::with_table(header, data, table)?,
+            None => ChunkParts::read(header, data, decompressor)?,
+        };
         if chunk.table.has_non_proto || chunk.table.nodes.len() > Nodes::MOST {
             return Err(Unfit);
         }
