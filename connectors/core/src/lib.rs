@@ -21,6 +21,7 @@
 //! [`LostRegion`] in the [`ScanCounters`].
 
 mod block;
+mod bounds;
 mod connector;
 mod corruption;
 mod count;
@@ -35,6 +36,7 @@ mod read_ahead;
 mod short_reads;
 mod write;
 
+pub use bounds::{ColumnBounds, Nulls};
 pub use block::{RecordBlock, RecordBlockBuilder};
 pub use connector::{BatchStream, BlockStream, Connector, ScanRequest, Table};
 pub use corruption::{LostRegion, LostRegions, OnCorruption};

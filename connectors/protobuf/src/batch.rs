@@ -131,6 +131,14 @@ impl BatchDecoder {
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
     }
 
+    /// The place among the columns of the records that a column is, as it is decoded.
+    pub(crate) fn payload(&self, column: usize) -> Option<usize> {
+        match self.columns.get(column)? {
+            OutputColumn::Payload(index) if self.restore.is_none() => Some(*index),
+            _ => None,
+        }
+    }
+
     /// The decoder of messages, if nothing is wanted that needs their bytes.
     pub(crate) fn shreddable(&self) -> Option<&MessageDecoder> {
         let needs_bytes = |column: &OutputColumn| {

@@ -25,6 +25,8 @@ pub(crate) struct MessageDecoder {
     mapping: Arc<Mapping>,
     plan: Plan,
     columns: Columns,
+    /// What the wanted columns are in a record without fields.
+    absent: Vec<ArrayRef>,
 }
 
 impl MessageDecoder {
@@ -40,7 +42,19 @@ impl MessageDecoder {
     ) -> recordfusion_core::Result<Self> {
         let Compiled { plan, columns } = plan::compile(&record.descriptors, mapping, tree, wanted)?;
         let descriptors = Arc::clone(&record.descriptors);
-        Ok(Self { descriptors, mapping: Arc::clone(mapping), plan, columns })
+        let mut decoder =
+            Self { descriptors, mapping: Arc::clone(mapping), plan, columns, absent: Vec::new() };
+        if let Some(empty) = RecordBlock::new(Buffer::default(), vec![(0, 0)], 0)
+            && let Ok(arrays) = decoder.decode(&empty, 0..1)
+        {
+            decoder.absent = arrays.columns;
+        }
+        Ok(decoder)
+    }
+
+    /// What the wanted columns are in a record without fields, one row each; nothing if that is no valid record.
+    pub(crate) fn absent(&self) -> &[ArrayRef] {
+        &self.absent
     }
 
     /// How many leaf columns are decoded.

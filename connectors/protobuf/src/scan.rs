@@ -2,7 +2,7 @@
 
 use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use recordfusion_core::{BatchStream, BlockStream, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest};
+use recordfusion_core::{BatchStream, BlockStream, ColumnBounds, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest};
 
 use crate::batch::{BatchDecoder, DecodedBatch};
 
@@ -10,6 +10,12 @@ use crate::batch::{BatchDecoder, DecodedBatch};
 pub trait ColumnChunk: Send {
     /// All its rows; `None` if they have to be decoded from its records.
     fn columns(&mut self, decoder: &mut BatchDecoder) -> Option<RecordBatch>;
+
+    /// Bounds of one of the decoder's columns, by its index in the schema of the batches. Little is read for it.
+    fn bounds(&mut self, decoder: &BatchDecoder, column: usize) -> Option<ColumnBounds> {
+        let _ = (decoder, column);
+        None
+    }
 
     /// Its records, if it has some.
     ///

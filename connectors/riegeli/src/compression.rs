@@ -144,15 +144,28 @@ impl Decompressor {
     /// # Errors
     /// As [`Self::decompress_buffer`].
     pub fn decompress_scratch<'a>(&'a mut self, block: Block<'a>) -> Result<&'a [u8], ChunkFault> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let outcome = self.decompress_to(block, &mut scratch).map(drop);
+        self.scratch = scratch;
+        outcome.map(|()| if block.codec == Codec::None { block.body } else { &self.scratch[..] })
+    }
+
+    /// The decompressed bytes, in the memory of `scratch`; not copied if not compressed.
+    ///
+    /// # Errors
+    /// As [`Self::decompress_buffer`].
+    pub fn decompress_to<'a>(
+        &mut self,
+        block: Block<'a>,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], ChunkFault> {
         if block.codec == Codec::None {
             self.bytes += block.size;
             return Ok(block.body);
         }
-        let mut scratch = std::mem::take(&mut self.scratch);
         scratch.resize(block.size as usize, 0);
-        let outcome = self.decompress_into(block, &mut scratch);
-        self.scratch = scratch;
-        outcome.map(|()| &self.scratch[..])
+        self.decompress_into(block, scratch)?;
+        Ok(scratch)
     }
 
     /// Decompresses a block into `out`, which has exactly [`Block::size`] bytes.

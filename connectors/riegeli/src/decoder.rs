@@ -10,8 +10,8 @@ use crate::compression::Decompressor;
 use crate::fault::ChunkFault;
 use crate::header::{ChunkHeader, ChunkKind};
 use crate::simple;
-use crate::transposed::TransposedDecoder;
-use crate::transposed::columns::ColumnReader;
+use crate::transposed::columns::{Chunk, ColumnReader};
+use crate::transposed::{Header, TransposedDecoder};
 
 /// Decodes chunks one after another; keeps buffers and decompression contexts.
 #[derive(Default)]
@@ -54,13 +54,21 @@ impl ChunkDecoder {
     /// [`Unfit`] if [`Self::decode`] has to take it.
     pub(crate) fn decode_columns(
         &mut self,
-        chunk: (&ChunkHeader, u64, &Bytes),
+        chunk: Chunk<'_>,
         reader: &mut ColumnReader,
         decoder: &mut BatchDecoder,
         file: &str,
         counters: &ScanCounters,
     ) -> Result<RecordBatch, Unfit> {
         reader.read(chunk, decoder, file, &mut self.decompressor, counters)
+    }
+
+    /// The state machine header of a transposed chunk.
+    ///
+    /// # Errors
+    /// Any [`ChunkFault`] of it.
+    pub(crate) fn table(&mut self, data: &[u8]) -> Result<Header, ChunkFault> {
+        Header::read(data, &mut self.decompressor)
     }
 
     /// The serialized `RecordsMetadata` of a metadata chunk.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::RecordBatch;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, Error, LARGE_BLOCK, Piece, RecordBlock, RecordFile, Result, ScanCounters,
+    BatchStream, BlockStream, ColumnBounds, Error, LARGE_BLOCK, Piece, RecordBlock, RecordFile, Result, ScanCounters,
     ScanRequest,
 };
 use recordfusion_protobuf::{BatchDecoder, ColumnChunk, PieceStream, scan_batches, scan_pieces};
@@ -15,7 +15,8 @@ use crate::decoder::ChunkDecoder;
 use crate::header::ChunkKind;
 use crate::read::index::data_part;
 use crate::read::{BlockReader, ChunkData, Damage, HeaderWalk, Large, ReadError, ReadResult};
-use crate::transposed::columns::ColumnReader;
+use crate::transposed::Header;
+use crate::transposed::columns::{ColumnReader, column_bounds};
 
 /// The records of a range as bytes, a block a chunk, without the index of an ArrayRecord file.
 pub(crate) fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream {
@@ -56,7 +57,7 @@ fn pieces(request: &ScanRequest, columns: ColumnReader) -> PieceStream {
                 Some(Piece::Records(block)) => Piece::Records(block),
                 Some(Piece::Chunk(chunk)) => {
                     let chunk: Box<dyn ColumnChunk> =
-                        Box::new(TransposedChunk { chunk, of: context.clone() });
+                        Box::new(TransposedChunk { chunk, table: None, of: context.clone() });
                     Piece::Chunk(chunk)
                 }
             };
@@ -78,6 +79,8 @@ struct Transposed {
 /// A transposed chunk that is read, but not decoded.
 struct TransposedChunk {
     chunk: ChunkData,
+    /// The state machine header, if it was needed before the rest.
+    table: Option<Header>,
     of: Transposed,
 }
 
@@ -86,11 +89,21 @@ impl ColumnChunk for TransposedChunk {
         let Transposed { file, counters, shared } = &self.of;
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let (chunks, reader) = &mut *shared;
-        let place = (&self.chunk.header, self.chunk.begin, &self.chunk.data);
+        let place = (&self.chunk.header, self.chunk.begin, &self.chunk.data, self.table.take());
         let decode = || chunks.decode_columns(place, reader, decoder, &file.name, counters);
         let rows = counters.decode_time.time(decode);
         counters.bytes_decompressed.add(chunks.take_decompressed_bytes());
         rows.ok()
+    }
+
+    fn bounds(&mut self, decoder: &BatchDecoder, column: usize) -> Option<ColumnBounds> {
+        if self.table.is_none() {
+            let Transposed { counters, shared, .. } = &self.of;
+            let (chunks, _) = &mut *shared.lock().unwrap_or_else(PoisonError::into_inner);
+            self.table = counters.decode_time.time(|| chunks.table(&self.chunk.data)).ok();
+            counters.bytes_decompressed.add(chunks.take_decompressed_bytes());
+        }
+        column_bounds(self.table.as_ref()?, decoder, column)
     }
 
     fn records(&mut self) -> Result<Option<RecordBlock>> {

@@ -56,8 +56,11 @@ pub(crate) fn compile(
         })
         .collect();
     let (_, outputs) = compiler.message(&nodes);
-    let column =
-        |&index: &usize| PlannedColumn { output: outputs[index], wanted: selections.contains_key(&index) };
+    let column = |&index: &usize| PlannedColumn {
+        output: outputs[index],
+        number: tree[index].number,
+        wanted: selections.contains_key(&index),
+    };
     let place = |index: usize| decoded.partition_point(|&decoded| decoded < index);
     let Compiler { messages, marks, outputs: all, closed_enums, leaves, columns: buffers, .. } = compiler;
     let plan = Plan {

@@ -63,6 +63,8 @@ impl Plan {
 pub(crate) struct PlannedColumn {
     /// How its array is made.
     pub output: u32,
+    /// The field number; 0 for what is no field.
+    pub number: u32,
     /// Whether the projection has it: others are decoded to judge the records as a whole.
     pub wanted: bool,
 }

@@ -38,6 +38,7 @@ pub struct Layout {
     pub(super) leaves: Vec<LeafPlan>,
     pub(super) messages: Vec<PlannedMessage>,
     pub(super) oneofs: usize,
+    complete: bool,
 }
 
 /// How values of a leaf are decoded.
@@ -87,7 +88,13 @@ impl Layout {
             depth: 0,
             holder: Self::RECORD,
         };
-        let mut layout = Self { meanings: Vec::new(), leaves: Vec::new(), messages: vec![record], oneofs: 0 };
+        let mut layout = Self {
+            meanings: Vec::new(),
+            leaves: Vec::new(),
+            messages: vec![record],
+            oneofs: 0,
+            complete: true,
+        };
         let mut next = 0;
         while next < layout.messages.len() {
             layout.fields(plan, Message(u16::try_from(next).ok()?))?;
@@ -120,7 +127,10 @@ impl Layout {
                     }
                     Op::Message | Op::MapEntry => Meaning::Message(self.submessage(plan, slot, holder)?),
                     Op::CheckText | Op::CheckPacked(_) => return None,
-                    _ => continue,
+                    _ => {
+                        self.complete = false;
+                        continue;
+                    }
                 };
                 meanings.push((tag, meaning));
             }
@@ -186,6 +196,11 @@ impl Layout {
         planned.member.is_some() || planned.rows == message && message != Self::RECORD
     }
 
+    /// Whether all fields that the record type has are wanted, so that every byte of the records is looked at.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
     /// How many leaves there are.
     pub fn leaves(&self) -> usize {
         self.leaves.len()
@@ -213,6 +228,11 @@ impl Message {
     /// Its place among the messages of the scan.
     pub fn index(self) -> usize {
         usize::from(self.0)
+    }
+
+    /// The message at this place.
+    pub fn at(index: u16) -> Self {
+        Self(index)
     }
 }
 

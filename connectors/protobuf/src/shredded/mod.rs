@@ -19,12 +19,14 @@
 //! [`Unfit`]: the format then puts the records together, and their decoder is the judge.
 
 mod assembly;
+mod bounds;
 mod bytes;
 mod layout;
 mod numbers;
 mod occurrences;
 
 pub use assembly::Assembly;
+pub use bounds::FieldFacts;
 pub use bytes::ByteValues;
 pub use layout::{Layout, Leaf, Meaning, Message};
 pub use numbers::Numbers;

@@ -5,7 +5,7 @@ use crate::fault::ChunkFault;
 
 /// The header as it stands in the chunk, checked but without the buckets' contents.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(crate) struct Header {
     /// Compressed size of each bucket, with its size prefix.
     pub bucket_sizes: Vec<u64>,
     /// Length of each buffer.
@@ -20,7 +20,7 @@ pub(super) struct Header {
 
 /// What a visit of a node does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     /// Nothing.
     NoOp,
     /// Puts a whole record.
@@ -43,7 +43,7 @@ pub(super) enum Action {
 
 /// A node of the state machine.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub action: Action,
     /// Bytes of the value, for [`Action::Varint`] and [`Action::Fixed`].
     pub width: u8,
@@ -59,7 +59,7 @@ pub(super) struct Node {
 
 /// A few bytes at the end of an array, to be put with one store.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Literal {
+pub(crate) struct Literal {
     pub bytes: [u8; 8],
     pub len: u8,
 }
@@ -85,7 +85,7 @@ impl Literal {
 
 /// What the literal of a node says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tagged {
+pub(crate) struct Tagged {
     pub tag: u32,
     /// The value, if it stands in the node.
     pub value: Option<u8>,

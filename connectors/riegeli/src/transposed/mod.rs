@@ -13,7 +13,7 @@ use crate::cursor::Cursor;
 use crate::fault::{ChunkFault, MAX_CHUNK_SIZE};
 use crate::header::ChunkHeader;
 
-use header::Header;
+pub(crate) use header::Header;
 use rebuild::{BufferPart, MARGIN, Rebuild};
 
 /// Largest decompressed state machine header, in bytes; real ones have up to some tens of thousands.
@@ -92,13 +92,13 @@ impl<'a> Parts<'a> {
         data: &'a [u8],
         decompressor: &mut Decompressor,
     ) -> Result<Self, ChunkFault> {
-        let mut cursor = Cursor(data);
-        let codec = Codec::from_byte(cursor.byte().ok_or(ChunkFault::Ends("the compression type"))?)?;
-        let header_size = cursor.varint64().ok_or(ChunkFault::Ends("the length of the transposed header"))?;
-        let table = cursor.take(header_size).ok_or(ChunkFault::Ends("the transposed header"))?;
-        let table = Block::parse(codec, table, "the transposed header", MAX_HEADER_SIZE)?;
-        let table = Header::parse(decompressor.decompress_scratch(table)?)?;
+        let table = Header::read(data, decompressor)?;
+        Self::with_table(header, data, table)
+    }
 
+    /// The parts of a chunk whose header is known.
+    fn with_table(header: &ChunkHeader, data: &'a [u8], table: Header) -> Result<Self, ChunkFault> {
+        let (codec, _, mut cursor) = split_header(data)?;
         let mut buckets = Vec::with_capacity(table.bucket_sizes.len());
         let mut total = 0u64;
         // Values are part of the records; only the lengths of records that are no messages come on top.
@@ -113,6 +113,27 @@ impl<'a> Parts<'a> {
         let buffers = cut_buffers(&table, &buckets)?;
         let transitions = Block::parse(codec, cursor.0, "the transitions", MAX_CHUNK_SIZE)?;
         Ok(Self { table, buckets, buffers, transitions })
+    }
+}
+
+/// The codec of a chunk, its state machine header, and what comes behind that.
+fn split_header(data: &[u8]) -> Result<(Codec, &[u8], Cursor<'_>), ChunkFault> {
+    let mut cursor = Cursor(data);
+    let codec = Codec::from_byte(cursor.byte().ok_or(ChunkFault::Ends("the compression type"))?)?;
+    let size = cursor.varint64().ok_or(ChunkFault::Ends("the length of the transposed header"))?;
+    let table = cursor.take(size).ok_or(ChunkFault::Ends("the transposed header"))?;
+    Ok((codec, table, cursor))
+}
+
+impl Header {
+    /// Decompresses and parses the header of a chunk.
+    ///
+    /// # Errors
+    /// The checks of section 10 for it.
+    pub(crate) fn read(data: &[u8], decompressor: &mut Decompressor) -> Result<Self, ChunkFault> {
+        let (codec, table, _) = split_header(data)?;
+        let table = Block::parse(codec, table, "the transposed header", MAX_HEADER_SIZE)?;
+        Self::parse(decompressor.decompress_scratch(table)?)
     }
 }
 

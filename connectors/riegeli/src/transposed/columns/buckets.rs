@@ -53,4 +53,18 @@ impl<'a> Buckets<'a> {
         };
         Ok(contents.slice_with_length(begin - self.begins[bucket], len))
     }
+
+    /// The bytes of a buffer, of which 0 are there if it does not exist.
+    pub fn len(&self, buffer: u32) -> usize {
+        self.buffers.get(buffer as usize).map_or(0, |part| part.end - part.begin)
+    }
+
+    /// Decompresses the buckets that nothing was wanted of.
+    pub fn check_all(&mut self, decompressor: &mut Decompressor) -> Result<(), ChunkFault> {
+        let contents = self.contents.iter_mut().zip(&self.blocks);
+        for (contents, &block) in contents.filter(|(contents, _)| contents.is_none()) {
+            *contents = Some(decompressor.decompress_buffer(block, self.data)?);
+        }
+        Ok(())
+    }
 }

@@ -1,41 +1,16 @@
 //! Values that were cut into fields because they look like messages, put together again (section 5.4).
 
-use arrow::buffer::Buffer;
 use recordfusion_protobuf::shredded::Unfit;
 
 use super::super::header::{Action, Literal, Node};
+use super::parts::Part;
 use super::paths::Reader;
-use super::walk::{At, Walk};
-use crate::cursor::Cursor;
+use super::walk::Walk;
 
 /// Most messages inside a captured value. Writers stop at 100.
 const MAX_DEPTH: usize = 1 << 10;
 
-/// The unread part of a buffer below a captured value.
-#[derive(Clone)]
-pub(super) struct Part {
-    bytes: Buffer,
-    at: usize,
-}
-
 impl Part {
-    /// The next `len` bytes.
-    pub fn take(&mut self, len: usize) -> Result<&[u8], Unfit> {
-        let end = self.at.checked_add(len).ok_or(Unfit)?;
-        let bytes = self.bytes.get(self.at..end).ok_or(Unfit)?;
-        self.at = end;
-        Ok(bytes)
-    }
-
-    /// The next string, with its length.
-    fn take_string(&mut self) -> Result<&[u8], Unfit> {
-        let rest = self.bytes.get(self.at..).ok_or(Unfit)?;
-        let mut cursor = Cursor(rest);
-        let len = cursor.varint32().ok_or(Unfit)? as usize;
-        let prefix = rest.len() - cursor.len() as usize;
-        self.take(prefix.checked_add(len).ok_or(Unfit)?)
-    }
-
     /// Appends the value of a node, its last byte first.
     fn put_value(&mut self, node: &Node, captured: &mut Vec<u8>) -> Result<(), Unfit> {
         match node.action {
@@ -55,19 +30,19 @@ impl Part {
     }
 }
 
-impl Walk<'_, '_> {
-    /// Appends the content of the message whose end was just met to what is captured, and gives the node of its
-    /// begin. The walk is `at` the node, or the base of the transition, behind the end.
+impl<'a> Walk<'a, '_> {
+    /// Appends the content of the message whose end is the node `index` to what is captured, and gives the node of
+    /// its begin.
     ///
     /// The bytes come last to first, so that they are turned round when all are there.
-    pub(super) fn capture_message(&mut self, at: &mut At, mut implicit: bool) -> Result<usize, Unfit> {
+    pub(super) fn capture_message(&mut self, index: usize) -> Result<&'a Node, Unfit> {
         let begin = self.captured.len();
         let mut open: Vec<(usize, Literal)> = Vec::new();
+        let mut node = self.nodes.node(index)?;
         loop {
-            if !implicit && !at.follow(self.transitions) {
-                return Err(Unfit);
-            }
-            let node = *self.nodes.header.nodes.get(at.index).ok_or(Unfit)?;
+            let offset = if node.implicit { 0 } else { self.transitions.next().ok_or(Unfit)? };
+            node = self.nodes.node(node.base as usize + offset)?;
+            self.count_captured()?;
             match node.action {
                 Action::NoOp => {}
                 Action::SubmessageStart => match open.pop() {
@@ -82,21 +57,19 @@ impl Walk<'_, '_> {
                     open.push((self.captured.len(), node.literal));
                 }
                 Action::Literal => self.put_literal(node.literal),
-                Action::Varint | Action::Fixed | Action::String => self.put_value(&node)?,
+                Action::Varint | Action::Fixed | Action::String => self.put_value(node)?,
                 _ => return Err(Unfit),
             }
-            self.spend()?;
-            (at.index, implicit) = (node.base as usize, node.implicit);
         }
         if let Some(captured) = self.captured.get_mut(begin..) {
             captured.reverse();
         }
-        Ok(at.index)
+        Ok(node)
     }
 
     /// Counts a step, and checks that the values do not grow beyond what the records can be.
-    fn spend(&mut self) -> Result<(), Unfit> {
-        self.budget = self.budget.checked_sub(1).ok_or(Unfit)?;
+    fn count_captured(&mut self) -> Result<(), Unfit> {
+        self.spend()?;
         if self.captured.len() > self.most_captured { Err(Unfit) } else { Ok(()) }
     }
 
@@ -115,12 +88,6 @@ impl Walk<'_, '_> {
 
     /// The unread part of a buffer that is read on the way.
     pub(super) fn part(&mut self, buffer: u32) -> Result<&mut Part, Unfit> {
-        match self.parts.get_mut(buffer as usize).ok_or(Unfit)? {
-            Some(part) => Ok(part),
-            none => {
-                let bytes = self.buckets.buffer(buffer, self.decompressor)?;
-                Ok(none.insert(Part { bytes, at: 0 }))
-            }
-        }
+        self.parts.part(buffer, &mut self.buckets, self.decompressor)
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! The walk through the state machine is the one that rebuilds records, but what it meets goes to the
 //! [`Occurrences`] of a scan. What a node is to the scan is resolved when it is first met ([`nodes`]), with the
-//! path of fields that leads to it; runs of nodes that the scan does not care for are passed at one step. Only
-//! afterwards the values of the wanted leaves are read from their buffers, each leaf at once ([`values`]), so
-//! that only the buckets with wanted values are decompressed ([`buckets`]). Strings point into these.
+//! path of fields that leads to it; all nodes that a byte of the transitions passes are then one word and, if
+//! something in them is wanted, a few ops ([`hops`]). Only afterwards the values of the wanted leaves are read from
+//! their buffers, each leaf at once ([`values`]), so that only the buckets with wanted values are decompressed
+//! ([`buckets`]). Strings point into these.
 //!
 //! What a writer takes for a message because it looks like one may be a string: its bytes are put together on
 //! the way ([`capture`]).
@@ -12,16 +13,33 @@
 //! Whatever is not as known writers write it is [`Unfit`]: records that are no messages, messages stored
 //! as strings, nodes that belong to more than one path, buffers shared by paths, more than 100 levels, damage of
 //! any kind. The chunk is then rebuilt, and that decides. So no fault of a chunk is reported from here.
+//!
+//! # What is checked
+//!
+//! A scan of all fields looks at every byte that rebuilding looks at: each bucket is decompressed, each buffer read
+//! to its end, and the bytes of the records are counted ([`size`]) and compared with the chunk header. So rows come
+//! from here only if they come from the records, too.
+//!
+//! A scan of some fields checks as much of what it looks at: header, transitions, the number of steps and of records,
+//! and that each buffer of a wanted field is read exactly to its end. It does not look at the buckets and buffers
+//! that nobody wants, nor at `decoded_data_size`, of which it does not see all bytes. A chunk whose hash is right and
+//! that is damaged there all the same gives rows to such a scan, and an error to others.
 
+mod bounds;
 mod buckets;
 mod capture;
+mod hops;
 mod nodes;
+mod parts;
 mod paths;
+mod size;
 mod step;
 #[cfg(test)]
 mod tests;
 mod values;
 mod walk;
+
+pub(crate) use bounds::column_bounds;
 
 use std::sync::Arc;
 
@@ -34,26 +52,34 @@ use recordfusion_protobuf::shredded::{
     Assembly, ByteValues, Layout, Leaf, MAX_ROWS, Occurrences, STORED, Unfit,
 };
 
-use super::{Parts, step_budget};
+use super::{Header, Parts as ChunkParts, check_output_size, step_budget};
 use crate::compression::Decompressor;
 use crate::fault::ChunkFault;
 use crate::header::ChunkHeader;
 use buckets::Buckets;
+use hops::Hops;
 use nodes::Nodes;
+use parts::Parts;
 use paths::{LeafSource, NumberKind};
+use size::Size;
 use values::{Fixed, Varints, string_places};
-use walk::{Walk, expand_transitions};
+use walk::{Row, Transitions, Walk};
 
 /// Takes the columns of a scan from transposed chunks; keeps its memory from chunk to chunk.
 #[derive(Debug)]
 pub(crate) struct ColumnReader {
     layout: Arc<Layout>,
     occurrences: Occurrences,
+    hops: Hops,
+    parts: Parts,
     transitions: Vec<u8>,
     places: Vec<(u32, u32)>,
     /// Chunks in a row that had to be rebuilt.
     unfit: u32,
 }
+
+/// Header, begin and data of a chunk, and its state machine header if that is known.
+pub(crate) type Chunk<'a> = (&'a ChunkHeader, u64, &'a Bytes, Option<Header>);
 
 /// Chunks in a row that had to be rebuilt, after which no other is tried.
 const MOST_UNFIT: u32 = 8;
@@ -68,8 +94,15 @@ impl ColumnReader {
     /// A reader for what `decoder` wants; `None` if that takes whole records.
     pub fn new(decoder: &BatchDecoder) -> Option<Self> {
         let layout = decoder.layout()?;
-        let (occurrences, transitions, places) = Default::default();
-        Some(Self { layout, occurrences, transitions, places, unfit: 0 })
+        Some(Self {
+            layout,
+            occurrences: Occurrences::default(),
+            hops: Hops::default(),
+            parts: Parts::default(),
+            transitions: Vec::new(),
+            places: Vec::new(),
+            unfit: 0,
+        })
     }
 
     /// All records of the chunk that begins at `begin` as a batch.
@@ -80,7 +113,7 @@ impl ColumnReader {
     /// [`Unfit`] if the chunk has to be rebuilt.
     pub fn read(
         &mut self,
-        chunk: (&ChunkHeader, u64, &Bytes),
+        chunk: Chunk<'_>,
         decoder: &mut BatchDecoder,
         file: &str,
         decompressor: &mut Decompressor,
@@ -96,7 +129,7 @@ impl ColumnReader {
 
     fn attempt(
         &mut self,
-        (header, begin, data): (&ChunkHeader, u64, &Bytes),
+        (header, begin, data, table): Chunk<'_>,
         decoder: &mut BatchDecoder,
         file: &str,
         decompressor: &mut Decompressor,
@@ -105,46 +138,72 @@ impl ColumnReader {
         if header.num_records >= MAX_ROWS as u64 {
             return Err(Unfit);
         }
-        let parts = Parts::read(header, data, decompressor)?;
-        if parts.table.has_non_proto || parts.table.nodes.len() > Nodes::MOST {
+        let chunk = match table {
+            Some(table) => ChunkParts::with_table(header, data, table)?,
+            None => ChunkParts::read(header, data, decompressor)?,
+        };
+        if chunk.table.has_non_proto || chunk.table.nodes.len() > Nodes::MOST {
             return Err(Unfit);
         }
-        let stored = decompressor.decompress_scratch(parts.transitions)?;
-        let budget = step_budget(header, &parts.table, stored.len() as u64);
-        expand_transitions(stored, most_transitions(header), &mut self.transitions)?;
+        if chunk.transitions.size() > most_transitions(header) {
+            return Err(Unfit);
+        }
+        let transitions = decompressor.decompress_to(chunk.transitions, &mut self.transitions)?;
+        let len = transitions.len() as u64;
+        check_output_size(header, &chunk.table, &chunk.buffers, len)?;
         self.occurrences.reset(&self.layout);
+        self.hops.reset(chunk.table.nodes.len(), self.layout.is_complete());
+        self.parts.reset(chunk.buffers.len());
         let mut walk = Walk {
-            nodes: Nodes::new(&parts, &self.layout),
-            parts: vec![None; parts.buffers.len()],
-            budget,
-            transitions: &self.transitions,
+            nodes: Nodes::new(&chunk, &self.layout),
+            transitions: Transitions::new(transitions),
             occurrences: &mut self.occurrences,
-            buckets: Buckets::new(&parts, data),
+            buckets: Buckets::new(&chunk, data),
             decompressor: &mut *decompressor,
             captured: Vec::new(),
             most_captured: header.decoded_data_size as usize,
+            parts: &mut self.parts,
+            size: Size::default(),
+            row: Row::default(),
+            budget: step_budget(header, &chunk.table, len),
+            most_ops: most_ops(header),
         };
-        let records = walk.run()?;
-        let Walk { nodes, buckets, captured, .. } = walk;
-        if u64::from(records) != header.num_records {
+        let records = walk.run(&mut self.hops)?;
+        let Walk { nodes, mut buckets, captured, size, .. } = walk;
+        if u64::from(records) != header.num_records || !self.parts.are_read() {
             return Err(Unfit);
+        }
+        if self.layout.is_complete() {
+            buckets.check_all(decompressor)?;
+            let outer = nodes.paths.outer_strings().map(|buffer| buckets.len(buffer)).sum::<usize>();
+            if size.total() + outer as u64 != header.decoded_data_size {
+                return Err(Unfit);
+            }
         }
         self.occurrences.finish(records)?;
         let captured = Buffer::from_vec(captured);
-        let mut values = Values { nodes, buckets, decompressor, captured, places: &mut self.places };
+        let (parts, places) = (&self.parts, &mut self.places);
+        let mut values = Values { nodes, buckets, decompressor, captured, parts, places };
         let occurrences = &self.occurrences;
-        decoder.assemble(&self.layout, occurrences, file, begin, counters, |assembly| {
+        let batch = decoder.assemble(&self.layout, occurrences, file, begin, counters, |assembly| {
             values.check_messages()?;
             occurrences.met().try_for_each(|(leaf, forms)| values.put(leaf, forms, assembly))
-        })
+        });
+        self.parts.close();
+        batch
     }
 }
 
-/// The most transitions that a walk may take: far more than writers need, which is about one a field.
+/// The most bytes of transitions: far more than writers need, which is less than one a field.
 fn most_transitions(header: &ChunkHeader) -> u64 {
     const MOST: u64 = 1 << 28;
     let fields = header.decoded_data_size.saturating_add(header.num_records);
     fields.saturating_mul(4).saturating_add(1024).min(MOST)
+}
+
+/// The most ops of a walk: each field has two bytes at least, and makes four of them at most.
+fn most_ops(header: &ChunkHeader) -> usize {
+    usize::try_from(header.decoded_data_size.saturating_mul(2)).unwrap_or(usize::MAX)
 }
 
 /// The values of a chunk after its walk.
@@ -153,6 +212,7 @@ struct Values<'a> {
     buckets: Buckets<'a>,
     decompressor: &'a mut Decompressor,
     captured: Buffer,
+    parts: &'a Parts,
     places: &'a mut Vec<(u32, u32)>,
 }
 
@@ -161,7 +221,7 @@ impl Values<'_> {
     fn check_messages(&mut self) -> Result<(), Unfit> {
         for (buffer, count) in self.nodes.paths.stored_messages() {
             let bytes = self.buckets.buffer(buffer, self.decompressor)?;
-            if bytes.get(..count).is_none_or(|lengths| lengths.iter().any(|len| *len != 0)) {
+            if bytes.len() != count || bytes.iter().any(|len| *len != 0) {
                 return Err(Unfit);
             }
         }
@@ -174,7 +234,7 @@ impl Values<'_> {
         mut forms: impl ExactSizeIterator<Item = u8>,
         assembly: &mut Assembly<'_>,
     ) -> Result<(), Unfit> {
-        let LeafSource { numbers, strings, captured } = self.nodes.paths.leaf(leaf).ok_or(Unfit)?;
+        let LeafSource { numbers, strings, captured, .. } = self.nodes.paths.leaf(leaf).ok_or(Unfit)?;
         let stored = match (numbers, strings) {
             (_, None) => 0,
             (None, Some(_)) => forms.len() - captured.len(),
@@ -183,8 +243,14 @@ impl Values<'_> {
         let mut bytes = ByteValues { captured, captured_buffer: self.captured.clone(), ..Default::default() };
         if let Some(buffer) = strings {
             bytes.buffer = self.buckets.buffer(*buffer, self.decompressor)?;
-            string_places(&bytes.buffer, stored, self.places)?;
-            bytes.stored = self.places;
+            bytes.stored = match self.parts.places(*buffer) {
+                Some(places) if places.len() == stored => places,
+                Some(_) => return Err(Unfit),
+                None => {
+                    string_places(&bytes.buffer, stored, self.places)?;
+                    self.places
+                }
+            };
         }
         let Some((kind, buffer)) = numbers else {
             return assembly.bytes(leaf, bytes);

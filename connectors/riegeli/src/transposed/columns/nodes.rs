@@ -4,7 +4,7 @@ use recordfusion_protobuf::shredded::{Layout, Leaf, Meaning, STORED, Unfit};
 
 use super::super::Parts;
 use super::super::header::{Action, Header, Node, Tagged};
-use super::paths::{NumberKind, Paths, RECORD, Reader};
+use super::paths::{NumberKind, Paths, RECORD, Reader, wire_type};
 use super::step::{Kind, Step};
 use super::values::FIRST_INLINE;
 
@@ -19,65 +19,35 @@ impl<'a> Nodes<'a> {
     /// Most nodes, so that 16 bits tell them and the paths apart.
     pub const MOST: usize = 0xfffe;
 
-    /// Most nodes that are passed at one step, so that a node is looked at no more often.
-    const LONGEST_RUN: usize = 64;
-
     pub fn new(parts: &'a Parts<'_>, layout: &'a Layout) -> Self {
         let header = &parts.table;
         let steps = vec![Step::UNRESOLVED; header.nodes.len()];
         Self { header, paths: Paths::new(layout, parts.buffers.len()), steps }
     }
 
-    /// The steps that are known, by node.
-    #[inline(always)]
-    pub fn steps(&self) -> &[Step] {
-        &self.steps
+    /// A node of the table.
+    #[inline]
+    pub fn node(&self, index: usize) -> Result<&'a Node, Unfit> {
+        self.header.nodes.get(index).ok_or(Unfit)
     }
 
-    /// The step at a node to which `path` leads.
-    #[inline(always)]
+    /// The step at a node to which `path` leads; resolves the node when the walk first comes to it.
     pub fn step(&mut self, index: usize, path: u16) -> Result<Step, Unfit> {
-        match self.steps.get(index) {
-            Some(step) if step.path() == path => Ok(*step),
-            _ => self.new_step(index, path),
-        }
-    }
-
-    /// Resolves a node, and what can be passed together with it.
-    #[cold]
-    #[inline(never)]
-    fn new_step(&mut self, index: usize, path: u16) -> Result<Step, Unfit> {
-        let mut step = self.single_step(index, path)?;
-        for _ in 1..Self::LONGEST_RUN {
-            let Some(behind) = step.path_behind().filter(|_| step.implicit()) else { break };
-            let next = self.single_step(step.base(), behind)?;
-            let Some(both) = step.followed_by(next) else { break };
-            step = both;
-        }
-        // Detours belong to no path.
-        if let Some(known) = self.steps.get_mut(index).filter(|known| known.path() == path) {
-            *known = step;
-        }
-        Ok(step)
-    }
-
-    /// The step at one node.
-    fn single_step(&mut self, index: usize, path: u16) -> Result<Step, Unfit> {
         let known = *self.steps.get(index).ok_or(Unfit)?;
-        if known.path() == path {
+        if known.path == path {
             return Ok(known);
         }
-        let node = *self.header.nodes.get(index).ok_or(Unfit)?;
-        let (kind, target, form) = match node.action {
-            Action::NoOp => (Kind::Pass, path, 0),
-            _ if known != Step::UNRESOLVED => return Err(Unfit),
-            _ => self.resolve(&node, path)?,
-        };
-        let base = u16::try_from(node.base).map_err(|_| Unfit)?;
-        let step = Step::new(path, kind, target, form).to(base, node.implicit);
-        if node.action != Action::NoOp {
-            self.steps[index] = step;
+        let node = self.node(index)?;
+        if node.action == Action::NoOp {
+            // Detours belong to no path.
+            return Ok(Step { path, kind: Kind::Pass, target: path, form: 0 });
         }
+        if known != Step::UNRESOLVED {
+            return Err(Unfit);
+        }
+        let (kind, target, form) = self.resolve(node, path)?;
+        let step = Step { path, kind, target, form };
+        self.steps[index] = step;
         Ok(step)
     }
 
@@ -85,7 +55,7 @@ impl<'a> Nodes<'a> {
     fn resolve(&mut self, node: &Node, path: u16) -> Result<(Kind, u16, u8), Unfit> {
         match node.action {
             Action::NoOp | Action::NonProto => Err(Unfit),
-            Action::MessageStart if path == RECORD => Ok((Kind::Records, RECORD, 1)),
+            Action::MessageStart if path == RECORD => Ok((Kind::Record, RECORD, 0)),
             Action::MessageStart => Err(Unfit),
             Action::SubmessageStart => self.close(path, wire_type::LENGTH_DELIMITED),
             Action::SubmessageEnd => self.open(path, tag_of(node)?.tag),
@@ -134,7 +104,7 @@ impl<'a> Nodes<'a> {
     fn string(&mut self, path: u16, tag: u32, buffer: u32) -> Result<(Kind, u16, u8), Unfit> {
         match self.paths.meaning(path, tag)? {
             Meaning::Bytes(leaf) => {
-                self.paths.strings(leaf, buffer)?;
+                self.paths.strings(leaf, path, buffer)?;
                 self.value(leaf, STORED)
             }
             Meaning::Message(_) => {
@@ -184,33 +154,8 @@ impl<'a> Nodes<'a> {
         let noted = here.message.is_some_and(|message| self.paths.layout().notes_closing(message));
         Ok((if noted { Kind::Close } else { Kind::Pass }, here.parent, 0))
     }
-
-    /// Whether the nodes from `index` to the next transition have a record begin as the last thing they do.
-    pub fn ends_with_a_record(&self, mut index: usize) -> bool {
-        let mut ends = false;
-        for _ in 0..=self.header.nodes.len() {
-            let Some(node) = self.header.nodes.get(index) else { return false };
-            match node.action {
-                Action::MessageStart => ends = true,
-                Action::NoOp => {}
-                _ => ends = false,
-            }
-            if !node.implicit {
-                return ends;
-            }
-            index = node.base as usize;
-        }
-        false
-    }
 }
 
 fn tag_of(node: &Node) -> Result<Tagged, Unfit> {
     node.tagged().ok_or(Unfit)
-}
-
-mod wire_type {
-    pub const VARINT: u32 = 0;
-    pub const LENGTH_DELIMITED: u32 = 2;
-    pub const START_GROUP: u32 = 3;
-    pub const END_GROUP: u32 = 4;
 }

@@ -7,6 +7,14 @@ use recordfusion_protobuf::shredded::{Layout, Leaf, Meaning, Message, Unfit};
 /// Messages and groups inside each other, at most: more are a matter of the records' decoder.
 const MAX_DEPTH: u8 = 100;
 
+/// The last three bits of tags.
+pub(super) mod wire_type {
+    pub const VARINT: u32 = 0;
+    pub const LENGTH_DELIMITED: u32 = 2;
+    pub const START_GROUP: u32 = 3;
+    pub const END_GROUP: u32 = 4;
+}
+
 /// The path of the record itself.
 pub(super) const RECORD: u16 = 0;
 
@@ -19,6 +27,8 @@ pub(super) struct Path {
     pub tag: u32,
     /// The message, if it is wanted.
     pub message: Option<Message>,
+    /// Whether it lies in a message with a length before it.
+    pub in_submessage: bool,
     depth: u8,
 }
 
@@ -37,6 +47,8 @@ pub(super) struct LeafSource {
     pub numbers: Option<(NumberKind, Option<u32>)>,
     /// The buffer of strings.
     pub strings: Option<u32>,
+    /// Whether these lie in a message with a length before it.
+    in_submessage: bool,
     /// The places of captured values.
     pub captured: Vec<(u32, u32)>,
 }
@@ -67,7 +79,13 @@ pub(super) struct Paths<'a> {
 
 impl<'a> Paths<'a> {
     pub fn new(layout: &'a Layout, buffers: usize) -> Self {
-        let record = Path { parent: RECORD, tag: 0, message: Some(Layout::RECORD), depth: 0 };
+        let record = Path {
+            parent: RECORD,
+            tag: 0,
+            message: Some(Layout::RECORD),
+            in_submessage: false,
+            depth: 0,
+        };
         Self {
             layout,
             paths: vec![record],
@@ -78,6 +96,7 @@ impl<'a> Paths<'a> {
         }
     }
 
+    #[inline]
     pub fn get(&self, path: u16) -> Result<Path, Unfit> {
         self.paths.get(usize::from(path)).copied().ok_or(Unfit)
     }
@@ -93,7 +112,9 @@ impl<'a> Paths<'a> {
         if let Some(&known) = self.below.get(&(parent, tag)) {
             return Ok(known);
         }
-        let depth = self.get(parent)?.depth + 1;
+        let above = self.get(parent)?;
+        let depth = above.depth + 1;
+        let in_submessage = above.in_submessage || tag & 7 == wire_type::LENGTH_DELIMITED;
         let path = u16::try_from(self.paths.len()).map_err(|_| Unfit)?;
         if depth > MAX_DEPTH {
             return Err(Unfit);
@@ -102,7 +123,7 @@ impl<'a> Paths<'a> {
             Meaning::Message(message) => Some(message),
             _ => None,
         };
-        self.paths.push(Path { parent, tag, message, depth });
+        self.paths.push(Path { parent, tag, message, in_submessage, depth });
         self.below.insert((parent, tag), path);
         Ok(path)
     }
@@ -127,10 +148,12 @@ impl<'a> Paths<'a> {
         if same && *known_kind == kind { Ok(()) } else { Err(Unfit) }
     }
 
-    /// Notes where strings of a leaf lie.
-    pub fn strings(&mut self, leaf: Leaf, buffer: u32) -> Result<(), Unfit> {
+    /// Notes where strings of a leaf lie, which is a field at the end of a path.
+    pub fn strings(&mut self, leaf: Leaf, path: u16, buffer: u32) -> Result<(), Unfit> {
         self.claim(buffer, Reader::Strings(leaf))?;
+        let in_submessage = self.get(path)?.in_submessage;
         let source = self.leaves.get_mut(leaf.index()).ok_or(Unfit)?;
+        source.in_submessage = in_submessage;
         let known = *source.strings.get_or_insert(buffer);
         if known == buffer { Ok(()) } else { Err(Unfit) }
     }
@@ -164,6 +187,11 @@ impl<'a> Paths<'a> {
     /// The buffers of messages that are stored as strings, with their number.
     pub fn stored_messages(&self) -> impl Iterator<Item = (u32, usize)> {
         self.stored_messages.values().copied()
+    }
+
+    /// The buffers of wanted strings that lie in no message with a length before it.
+    pub fn outer_strings(&self) -> impl Iterator<Item = u32> {
+        self.leaves.iter().filter(|source| !source.in_submessage).filter_map(|source| source.strings)
     }
 
     pub fn layout(&self) -> &'a Layout {

@@ -149,7 +149,25 @@ impl Numbers for Fixed<'_, 8> {
     }
 }
 
-/// Begin and end of the next `count` strings of a buffer, each behind its length.
+/// Begin and end of the string whose length is at `at`.
+#[inline(always)]
+pub(super) fn string_place(bytes: &[u8], at: usize) -> Result<(usize, usize), Unfit> {
+    let (len, begin) = match bytes.get(at) {
+        Some(&len) if len < 0x80 => (usize::from(len), at + 1),
+        _ => long_string(bytes, at)?,
+    };
+    if len > bytes.len() - begin { Err(Unfit) } else { Ok((begin, begin + len)) }
+}
+
+/// The length at `at` and where it ends.
+#[inline(never)]
+fn long_string(bytes: &[u8], at: usize) -> Result<(usize, usize), Unfit> {
+    let mut cursor = Cursor(bytes.get(at..).ok_or(Unfit)?);
+    let len = cursor.varint32().ok_or(Unfit)?;
+    Ok((len as usize, bytes.len() - cursor.0.len()))
+}
+
+/// Begin and end of the `count` strings of a buffer, each behind its length.
 pub(super) fn string_places(bytes: &[u8], count: usize, places: &mut Vec<(u32, u32)>) -> Result<(), Unfit> {
     // Each takes a byte at least.
     if count > bytes.len() {
@@ -158,21 +176,9 @@ pub(super) fn string_places(bytes: &[u8], count: usize, places: &mut Vec<(u32, u
     places.resize(count, (0, 0));
     let mut at = 0;
     for place in places {
-        let (len, prefix) = match bytes.get(at) {
-            Some(&len) if len < 0x80 => (usize::from(len), 1),
-            _ => {
-                let mut cursor = Cursor(bytes.get(at..).unwrap_or_default());
-                let before = cursor.len();
-                let len = cursor.varint32().ok_or(Unfit)?;
-                (len as usize, (before - cursor.len()) as usize)
-            }
-        };
-        let begin = at + prefix;
-        if len > bytes.len() - begin {
-            return Err(Unfit);
-        }
-        at = begin + len;
-        *place = (begin as u32, at as u32);
+        let (begin, end) = string_place(bytes, at)?;
+        *place = (begin as u32, end as u32);
+        at = end;
     }
-    Ok(())
+    if at == bytes.len() { Ok(()) } else { Err(Unfit) }
 }

@@ -1,174 +1,287 @@
 //! The walk through the state machine (section 3.5) that notes what a scan wants.
 
-use recordfusion_protobuf::shredded::{CAPTURED, Leaf, Occurrences, Unfit};
+use std::slice::Iter;
+
+use recordfusion_protobuf::shredded::{CAPTURED, Leaf, Message, Occurrences, Unfit};
 
 use super::buckets::Buckets;
-use super::capture::Part;
+use super::hops::{HopPath, Hops, Last, Op, OpKind};
 use super::nodes::Nodes;
-use super::paths::{Paths, RECORD};
-use super::step::{Kind, Step};
+use super::parts::Parts;
+use super::paths::RECORD;
+use super::size::Size;
+use super::step::Kind;
 use super::values::FIRST_INLINE;
 use crate::compression::Decompressor;
+use crate::transposed::header::Node;
 
 /// The state of a walk.
 pub(super) struct Walk<'a, 'w> {
     pub nodes: Nodes<'a>,
-    /// The offset of each transition.
-    pub transitions: &'w [u8],
+    pub transitions: Transitions<'w>,
     pub occurrences: &'w mut Occurrences,
     pub buckets: Buckets<'a>,
     pub decompressor: &'w mut Decompressor,
     /// The bytes of values that were put together.
     pub captured: Vec<u8>,
-    /// The buffers that are read on the way.
-    pub parts: Vec<Option<Part>>,
     /// Most bytes of those values.
     pub most_captured: usize,
-    /// Most steps from now on.
+    /// The buffers that are read on the way.
+    pub parts: &'w mut Parts,
+    /// The bytes of the records, if they are counted.
+    pub size: Size,
+    pub row: Row,
+    /// Most nodes from now on.
     pub budget: u64,
+    /// Most ops from now on.
+    pub most_ops: usize,
+}
+
+/// The transitions that are left.
+#[derive(Debug, Clone)]
+pub(super) struct Transitions<'w> {
+    bytes: Iter<'w, u8>,
+    /// How many of offset 0 come before the next byte.
+    repeats: usize,
+}
+
+impl<'w> Transitions<'w> {
+    pub fn new(bytes: &'w [u8]) -> Self {
+        Self { bytes: bytes.iter(), repeats: 0 }
+    }
+
+    /// The offset of the next transition.
+    pub fn next(&mut self) -> Option<usize> {
+        if let Some(left) = self.repeats.checked_sub(1) {
+            self.repeats = left;
+            return Some(0);
+        }
+        let byte = usize::from(*self.bytes.next()?);
+        self.repeats = byte % 4;
+        Some(byte / 4)
+    }
 }
 
 /// Where a walk stands.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct At {
-    /// The node, or the base of the next transition.
-    pub index: usize,
+#[derive(Debug, Clone, Copy)]
+struct At {
+    /// Four times the next node, and how often the transition behind it is repeated.
+    hop: usize,
     /// The path of fields that leads there.
-    pub path: u16,
-    /// The node behind the last transition.
-    run: usize,
-    /// How many transitions are behind.
-    taken: usize,
-    /// The row of the message.
-    row: u32,
+    path: HopPath,
     /// How many records have begun.
     records: u32,
 }
 
-impl At {
-    /// Takes the next transition; `false` at the end.
-    #[inline(always)]
-    pub fn follow(&mut self, transitions: &[u8]) -> bool {
-        let Some(offset) = transitions.get(self.taken) else { return false };
-        self.index += usize::from(*offset);
-        self.run = self.index;
-        self.taken += 1;
-        true
+/// The row of the message that the ops are in.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Row {
+    row: u32,
+    /// The number of records at which it was right.
+    records: u32,
+}
+
+/// Why the walk stops.
+#[derive(Clone, Copy)]
+enum Stop {
+    /// The next hop is not known, or stops.
+    Hop,
+    /// There may be more.
+    Full,
+    /// There is no other transition. What was met last.
+    End(Last),
+}
+
+/// A hop with a program: its index, and above that the number of records before it.
+type Event = u64;
+
+#[inline(always)]
+fn event(hop: usize, records: u32) -> Event {
+    u64::from(records) << 32 | hop as u64
+}
+
+/// Most hops with a program that are executed together.
+const EVENTS: usize = 256;
+
+impl<'a> Walk<'a, '_> {
+    /// Walks from the first node until the transitions end, and gives the number of records.
+    pub fn run(&mut self, hops: &mut Hops) -> Result<u32, Unfit> {
+        let mut at = At { hop: 4 * self.nodes.header.first, path: HopPath::new(RECORD), records: 0 };
+        let mut log = [0; EVENTS];
+        let last = loop {
+            let (events, stop) = self.hop(hops, &mut at, &mut log)?;
+            self.execute(hops, log.get(..events).unwrap_or_default())?;
+            let stop = match stop {
+                Stop::Hop => self.pass(hops, &mut at)?,
+                stop => stop,
+            };
+            if let Stop::End(last) = stop {
+                break last;
+            }
+        };
+        let is_whole = last == Last::Record && at.path.path() == RECORD;
+        if is_whole { Ok(at.records) } else { Err(Unfit) }
     }
 
-    /// Enters or leaves a message.
-    #[inline(always)]
-    fn bound(&mut self, step: Step, paths: &Paths<'_>, occurrences: &mut Occurrences) -> Result<(), Unfit> {
-        let opens = step.kind() == Kind::Open;
-        let message = paths.get(if opens { step.target() } else { self.path })?.message.ok_or(Unfit)?;
-        self.row = if opens { occurrences.open(message, self.row) } else { occurrences.close(message) };
-        self.path = step.target();
+    /// Goes from transition to transition as long as the hops are known, and logs those with a program. These few
+    /// lines decide how long a scan of a few columns takes: nothing in them depends on what is wanted but what is
+    /// loaded.
+    #[inline(never)]
+    fn hop(&mut self, hops: &Hops, from: &mut At, log: &mut [Event; EVENTS]) -> Result<(usize, Stop), Unfit> {
+        let (mut at, mut transitions, mut budget) = (*from, self.transitions.bytes.clone(), self.budget);
+        let mut events = 0;
+        let stop = loop {
+            let hop = hops.get(at.hop).ok_or(Unfit)?;
+            let Some(place) = log.get_mut(events) else { break Stop::Full };
+            if !hop.goes_on_from(at.path) {
+                break Stop::Hop;
+            }
+            *place = event(at.hop, at.records);
+            events += usize::from(hop.has_program());
+            budget = budget.checked_sub(hop.steps()).ok_or(Unfit)?;
+            at.records = at.records.wrapping_add(hop.records());
+            at.path = hop.path_behind();
+            match transitions.next() {
+                Some(byte) => at.hop = hop.base() + usize::from(*byte),
+                None => break Stop::End(hops.program(at.hop).last),
+            }
+        };
+        (*from, self.transitions.bytes, self.budget) = (at, transitions, budget);
+        Ok((events, stop))
+    }
+
+    /// Passes a hop that stops, or resolves one that is not known.
+    fn pass(&mut self, hops: &mut Hops, at: &mut At) -> Result<Stop, Unfit> {
+        if !hops.is_known(at.hop) {
+            hops.compile(at.hop, at.path, &mut self.nodes)?;
+            self.open_parts(hops.new_ops())?;
+            return Ok(Stop::Hop);
+        }
+        let hop = hops.get(at.hop).ok_or(Unfit)?;
+        if !hop.is_of(at.path) {
+            return self.step(hops, at);
+        }
+        self.execute(hops, &[event(at.hop, at.records)])?;
+        self.budget = self.budget.checked_sub(hop.steps()).ok_or(Unfit)?;
+        at.hop = hop.base() + usize::from(hops.program(at.hop).left);
+        (at.path, at.records) = (hop.path_behind(), at.records.wrapping_add(hop.records()));
+        Ok(Stop::Hop)
+    }
+
+    /// Opens the buffers that ops take strings from.
+    fn open_parts(&mut self, ops: &[Op]) -> Result<(), Unfit> {
+        let mut strings = ops.iter().filter(|op| op.kind == OpKind::String);
+        strings.try_for_each(|op| self.part(op.target.into()).map(drop))
+    }
+
+    /// Meets one node, and all of the message that it is the end of if that is a value.
+    fn step(&mut self, hops: &mut Hops, at: &mut At) -> Result<Stop, Unfit> {
+        let index = at.hop / 4;
+        let step = self.nodes.step(index, at.path.path())?;
+        let mut node = self.nodes.node(index)?;
+        self.spend()?;
+        self.transitions.repeats = at.hop % 4;
+        if step.kind == Kind::Capture {
+            let row = self.row_at(at.records);
+            node = self.capture(index, Leaf::at(step.target), row)?;
+        } else {
+            let (index, hop) = hops.step(node, step, &self.nodes.paths)?;
+            self.open_parts(hops.new_ops())?;
+            self.execute(hops, &[event(index, at.records)])?;
+            hops.forget_step();
+            at.records = at.records.wrapping_add(hop.records());
+        }
+        at.path = HopPath::new(step.path_behind());
+        let repeats = self.transitions.repeats;
+        let next = match repeats.checked_sub(1) {
+            _ if node.implicit => repeats,
+            Some(left) => left,
+            None => match self.transitions.bytes.next() {
+                Some(byte) => usize::from(*byte),
+                None => return Ok(Stop::End(Last::of(node.action))),
+            },
+        };
+        at.hop = 4 * node.base as usize + next;
+        Ok(Stop::Hop)
+    }
+
+    /// Counts a node that was met.
+    pub fn spend(&mut self) -> Result<(), Unfit> {
+        self.budget = self.budget.checked_sub(1).ok_or(Unfit)?;
         Ok(())
     }
 
-    /// Passes nodes.
-    #[inline(always)]
-    fn pass(&mut self, step: Step) {
-        self.records = self.records.saturating_add(u32::from(step.form()));
-        // A choice without a branch: nothing tells when a record begins.
-        self.row = if step.form() == 0 { self.row } else { self.records };
-        self.path = step.target();
-    }
-}
-
-/// The offsets of all transitions, which are at most `most`: a stored one says how many of offset 0 follow it.
-pub(super) fn expand_transitions(stored: &[u8], most: u64, transitions: &mut Vec<u8>) -> Result<(), Unfit> {
-    let repeats: usize = stored.iter().map(|stored| usize::from(stored & 3)).sum();
-    if (stored.len() + repeats) as u64 > most {
-        return Err(Unfit);
-    }
-    transitions.clear();
-    transitions.resize(stored.len() + repeats, 0);
-    let mut next = 0;
-    for stored in stored {
-        if let Some(transition) = transitions.get_mut(next) {
-            *transition = stored >> 2;
-        }
-        next += 1 + usize::from(stored & 3);
-    }
-    Ok(())
-}
-
-impl Walk<'_, '_> {
-    /// Walks from the first node until the transitions end, and gives the number of records.
-    pub fn run(&mut self) -> Result<u32, Unfit> {
-        let mut at = At { index: self.nodes.header.first, ..At::default() };
-        at.run = at.index;
-        while self.plain_steps(&mut at)? {
-            let step = self.nodes.step(at.index, at.path)?;
-            at.index = step.base();
-            let mut implicit = step.implicit();
-            if step.kind() == Kind::Capture {
-                at.run = self.capture(&mut at, Leaf::at(step.target()), implicit)?;
-                let node = self.nodes.header.nodes.get(at.run).ok_or(Unfit)?;
-                (at.index, implicit) = (node.base as usize, node.implicit);
-            } else {
-                self.step(step, &mut at)?;
-            }
-            if !implicit && !at.follow(self.transitions) {
-                break;
-            }
-        }
-        let ended = at.path == RECORD && self.nodes.ends_with_a_record(at.run);
-        if ended { Ok(at.records) } else { Err(Unfit) }
+    /// The row of the message that the walk is in, behind this number of records. Records begin outside of all
+    /// messages, where it is their number.
+    fn row_at(&self, records: u32) -> u32 {
+        self.row.row.wrapping_add(records.wrapping_sub(self.row.records))
     }
 
-    /// Takes steps as long as they are plain; says whether there are more. Most steps are, and these few lines
-    /// decide how long a scan of a few columns takes.
+    /// Executes the programs of a log.
     #[inline(never)]
-    fn plain_steps(&mut self, place: &mut At) -> Result<bool, Unfit> {
-        let (steps, paths) = (self.nodes.steps(), &self.nodes.paths);
-        let (occurrences, transitions) = (&mut *self.occurrences, self.transitions);
-        let (mut at, mut budget) = (*place, self.budget);
-        while let Some(step) = steps.get(at.index)
-            && step.is_plain(at.path)
-        {
-            if step.notes_value() {
-                occurrences.value(at.row, Leaf::at(step.target()), step.form());
-            } else if step.bounds_message() {
-                at.bound(*step, paths, occurrences)?;
-            } else {
-                at.pass(*step);
-            }
-            at.index = step.base();
-            if step.implicit() {
-                // The others take transitions, which are no more than there are.
-                budget = budget.checked_sub(1).ok_or(Unfit)?;
-            } else if !at.follow(transitions) {
-                *place = at;
-                return Ok(false);
-            }
-        }
-        (*place, self.budget) = (at, budget);
-        Ok(true)
-    }
-
-    /// A step of any kind but [`Kind::Capture`].
-    fn step(&mut self, step: Step, at: &mut At) -> Result<(), Unfit> {
-        let layout = self.nodes.paths.layout();
-        self.budget = self.budget.checked_sub(1).ok_or(Unfit)?;
-        match step.kind() {
-            Kind::Pass | Kind::Records => at.pass(step),
-            Kind::Value => self.occurrences.value(at.row, Leaf::at(step.target()), step.form()),
-            Kind::Member => self.member(at.row, Leaf::at(step.target()), step.form())?,
-            Kind::Open | Kind::Close => at.bound(step, &self.nodes.paths, self.occurrences)?,
-            Kind::Message => {
-                let message = self.nodes.paths.get(step.target())?.message.ok_or(Unfit)?;
-                self.nodes.paths.count_message(step.target());
-                if layout.notes_opening(message) {
-                    self.occurrences.open(message, at.row);
+    fn execute(&mut self, hops: &Hops, log: &[Event]) -> Result<(), Unfit> {
+        let Row { mut row, mut records } = self.row;
+        let mut most_ops = self.most_ops;
+        for event in log {
+            let program = hops.program(*event as u32 as usize);
+            let ops = hops.ops(program);
+            most_ops = most_ops.checked_sub(ops.len()).ok_or(Unfit)?;
+            let begun = (event >> 32) as u32;
+            row = row.wrapping_add(begun.wrapping_sub(records));
+            records = begun;
+            for op in ops {
+                row = row.wrapping_add(u32::from(op.records));
+                records = records.wrapping_add(u32::from(op.records));
+                if op.kind == OpKind::Value {
+                    self.occurrences.value(row, Leaf::at(op.target), op.form);
+                } else {
+                    row = self.execute_other(op, row)?;
                 }
             }
-            Kind::Mismatch => {
-                self.occurrences.mismatch();
-                at.path = step.target();
+            self.size.add(program.size.into());
+        }
+        (self.row, self.most_ops) = (Row { row, records }, most_ops);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn execute_other(&mut self, op: &Op, row: u32) -> Result<u32, Unfit> {
+        match op.kind {
+            OpKind::String => self.size.add(self.parts.take_string(op.target)?),
+            OpKind::Open => return Ok(self.occurrences.open(Message::at(op.target), row)),
+            OpKind::Close => return Ok(self.occurrences.close(Message::at(op.target))),
+            OpKind::End => self.size.end(op.size, op.form),
+            OpKind::Begin => self.size.begin(op.size)?,
+            _ => self.rare(*op, row)?,
+        }
+        Ok(row)
+    }
+
+    #[inline(never)]
+    fn rare(&mut self, op: Op, row: u32) -> Result<(), Unfit> {
+        match op.kind {
+            OpKind::Member => self.member(row, Leaf::at(op.target), op.form)?,
+            OpKind::Mismatch => self.occurrences.mismatch(),
+            OpKind::Message => {
+                let layout = self.nodes.paths.layout();
+                let message = self.nodes.paths.get(op.target)?.message.ok_or(Unfit)?;
+                self.nodes.paths.count_message(op.target);
+                if layout.notes_opening(message) {
+                    self.occurrences.open(message, row);
+                }
             }
-            Kind::Capture => return Err(Unfit),
+            OpKind::Varint => {
+                let bytes = self.part(op.target.into())?.take(op.form.into())?;
+                if bytes.iter().any(|byte| byte & 0x80 != 0) {
+                    return Err(Unfit);
+                }
+                self.size.add(op.form.into());
+            }
+            OpKind::Fixed => {
+                self.part(op.target.into())?.take(op.form.into())?;
+                self.size.add(op.form.into());
+            }
+            _ => return Err(Unfit),
         }
         Ok(())
     }
@@ -196,15 +309,16 @@ impl Walk<'_, '_> {
         Ok(sevens.fold(0, |value, (shift, byte)| value | u64::from(byte & 0x7f).wrapping_shl(shift)))
     }
 
-    /// Puts together a value of `leaf` whose end was just met; gives the node of its begin.
-    #[cold]
-    fn capture(&mut self, at: &mut At, leaf: Leaf, implicit: bool) -> Result<usize, Unfit> {
+    /// Puts together a value of `leaf` whose end is the node `index`; gives the node of its begin.
+    fn capture(&mut self, index: usize, leaf: Leaf, row: u32) -> Result<&'a Node, Unfit> {
         let begin = self.captured.len();
-        let last = self.capture_message(at, implicit)?;
+        let last = self.capture_message(index)?;
+        let tag = self.nodes.node(index)?.literal.len;
+        self.size.submessage(self.captured.len() - begin, tag);
         self.nodes.paths.captured(leaf, (begin as u32, self.captured.len() as u32));
         match self.nodes.paths.layout().is_member(leaf) {
-            true => self.occurrences.member(self.nodes.paths.layout(), at.row, leaf, CAPTURED),
-            false => self.occurrences.value(at.row, leaf, CAPTURED),
+            true => self.occurrences.member(self.nodes.paths.layout(), row, leaf, CAPTURED),
+            false => self.occurrences.value(row, leaf, CAPTURED),
         }
         Ok(last)
     }
