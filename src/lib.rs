@@ -70,6 +70,9 @@ fn innermost_message(error: &(dyn Error + 'static)) -> String {
             other => other.message().into_owned(),
         };
     }
+    if let Some(recordfusion_core::Error::Arrow(inner)) = error.downcast_ref() {
+        return innermost_message(inner);
+    }
     if let Some(ArrowError::ExternalError(inner)) = error.downcast_ref() {
         return innermost_message(inner.as_ref());
     }

@@ -6,6 +6,7 @@
 //! | `source.rs` | [`RecordSource`]: the `FileSource`: projection, byte ranges, what `EXPLAIN` shows |
 //! | `opener.rs` | one byte range of one file to a stream of batches |
 //! | `projection.rs` | which leaves of which columns a plan's expressions need |
+//! | `filter.rs` | filters that the scan applies: to rows, and to what is known of whole chunks |
 //! | `metrics.rs` | a scan's counters as `EXPLAIN ANALYZE` metrics |
 //! | `table.rs` | [`RecordTable`]: the `TableProvider` |
 //! | `factory.rs` | `CREATE EXTERNAL TABLE`, and `SELECT … FROM 'file'` |
@@ -17,6 +18,7 @@
 
 mod factory;
 mod files;
+mod filter;
 mod format;
 mod metrics;
 mod opener;

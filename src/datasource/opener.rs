@@ -8,12 +8,14 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
 use datafusion::error::Result;
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::physical_expr_adapter::BatchAdapterFactory;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr_adapter::{BatchAdapter, BatchAdapterFactory};
 use futures::{FutureExt, StreamExt};
 use object_store::ObjectStore;
 use recordfusion_core::{ColumnProjection, Projection, RecordFile, ScanRequest, Selection};
 
 use super::files::describe_location;
+use super::filter::ScanFilter;
 use super::metrics::ScanMetrics;
 use super::{RecordFormat, external};
 
@@ -24,12 +26,19 @@ pub(super) struct RecordOpener {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) store_url: ObjectStoreUrl,
     /// The columns to give out.
-    pub(super) schema: SchemaRef,
-    /// What is needed of each of them.
-    pub(super) selections: Vec<Selection>,
+    pub(super) columns: FileColumns,
+    /// What rows to give out, and the columns that it looks at.
+    pub(super) filter: Option<(Arc<dyn PhysicalExpr>, FileColumns)>,
     pub(super) limit: Option<usize>,
     pub(super) batch_size: usize,
     pub(super) metrics: ScanMetrics,
+}
+
+/// Columns of the files as the table has them, and what is needed of each.
+#[derive(Debug, Clone)]
+pub(super) struct FileColumns {
+    pub(super) schema: SchemaRef,
+    pub(super) selections: Vec<Selection>,
 }
 
 impl FileOpener for RecordOpener {
@@ -59,29 +68,27 @@ impl RecordOpener {
         range: std::ops::Range<u64>,
     ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch>>> {
         let table = self.format.table_of(&file).await.map_err(external)?;
-        let projection = self.projection(table.schema());
-        let found = Arc::new(Schema::new(
-            projection
-                .columns
-                .iter()
-                .map(|column| table.schema().field(column.index).clone())
-                .collect::<Vec<_>>(),
-        ));
-        let adapter = match same_types(&found, &self.schema) {
-            true => None,
-            false => Some(BatchAdapterFactory::new(Arc::clone(&self.schema)).make_adapter(&found)?),
+        let (projection, adapter) = self.columns.of_file(table.schema())?;
+        let filter = match &self.filter {
+            Some((filter, columns)) => {
+                let (projection, adapter) = columns.of_file(table.schema())?;
+                let filter = ScanFilter::new(filter, Arc::clone(&columns.schema), projection, adapter)?;
+                Some(Arc::new(filter) as _)
+            }
+            None => None,
         };
         let request = ScanRequest {
             file,
             range,
             projection,
+            filter,
             limit: self.limit,
             batch_size: self.batch_size.max(1),
             counters: Arc::clone(self.metrics.counters()),
         };
-        let metrics = self.metrics;
+        let metrics = PublishedAtLast(self.metrics);
         let batches = table.scan(request).map(move |batch| {
-            metrics.publish();
+            metrics.0.publish();
             let batch = batch.map_err(external)?;
             match &adapter {
                 Some(adapter) => adapter.adapt_batch(&batch),
@@ -90,16 +97,33 @@ impl RecordOpener {
         });
         Ok(batches.boxed())
     }
+}
 
-    /// The wanted columns by their place in the table, which knows them by name. A column that the
-    /// table lacks was declared by the user: it reads as NULL.
-    fn projection(&self, table: &Schema) -> Projection {
-        let column = |(field, selection): (&Arc<_>, &Selection)| {
-            let field: &Arc<Field> = field;
-            let (index, _) = table.fields().find(field.name())?;
+/// Metrics that are up to date when the stream ends, too.
+struct PublishedAtLast(ScanMetrics);
+
+impl Drop for PublishedAtLast {
+    fn drop(&mut self) {
+        self.0.publish();
+    }
+}
+
+impl FileColumns {
+    /// The columns by their place in the file's own, which are known by name, and what makes them the table's
+    /// if they are others. A column that the file lacks was declared by the user: it reads as NULL.
+    fn of_file(&self, file: &Schema) -> Result<(Projection, Option<BatchAdapter>)> {
+        let column = |(field, selection): (&Arc<Field>, &Selection)| {
+            let (index, _) = file.fields().find(field.name())?;
             Some(ColumnProjection { index, selection: selection.clone() })
         };
-        Projection { columns: self.schema.fields().iter().zip(&self.selections).filter_map(column).collect() }
+        let columns: Vec<_> = self.schema.fields().iter().zip(&self.selections).filter_map(column).collect();
+        let fields: Vec<Field> = columns.iter().map(|column| file.field(column.index).clone()).collect();
+        let found = Arc::new(Schema::new(fields));
+        let adapter = match same_types(&found, &self.schema) {
+            true => None,
+            false => Some(BatchAdapterFactory::new(Arc::clone(&self.schema)).make_adapter(&found)?),
+        };
+        Ok((Projection { columns }, adapter))
     }
 }
 

@@ -3,29 +3,40 @@
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::functions::core::getfield::GetFieldFunc;
+use datafusion::functions_nested::cardinality::Cardinality;
+use datafusion::functions_nested::empty::ArrayEmpty;
 use datafusion::functions_nested::extract::ArrayElement;
-use datafusion::physical_expr::expressions::{Column, Literal};
-use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::functions_nested::length::ArrayLength;
+use datafusion::physical_expr::expressions::{Column, IsNotNullExpr, IsNullExpr, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use recordfusion_core::Selection;
 use std::sync::Arc;
 
-/// What `projection` needs of each of the file columns `indices`, in their order.
+/// What expressions need of each of the file columns `indices`, in their order.
 ///
 /// Chains such as `get_field(get_field(geo, 'place'), 'city')` and `get_field(spans[1], 'name')` need
-/// one leaf; any other use of a column needs all of it.
-pub(super) fn selections(projection: &ProjectionExprs, schema: &Schema, indices: &[usize]) -> Vec<Selection> {
+/// one leaf; `geo IS NULL` and `array_length(spans)` need no leaf; any other use of a column needs all of it.
+pub(super) fn selections<'a>(
+    exprs: impl IntoIterator<Item = &'a Arc<dyn PhysicalExpr>>,
+    schema: &Schema,
+    indices: &[usize],
+) -> Vec<Selection> {
     let mut wanted = vec![Selection::none(); indices.len()];
-    for projected in projection {
-        visit(&projected.expr, schema, indices, &mut wanted);
+    for expr in exprs {
+        visit(expr, schema, indices, &mut wanted);
     }
     wanted
 }
 
 fn visit(expr: &Arc<dyn PhysicalExpr>, schema: &Schema, indices: &[usize], wanted: &mut [Selection]) {
-    if let Some(leaf) = leaf(expr, schema) {
+    let (part, shape_only) = match of_shape(expr, schema) {
+        Some(leaf) => (Some(leaf), true),
+        None => (leaf(expr, schema), false),
+    };
+    if let Some(leaf) = part {
         if let Some(at) = indices.iter().position(|index| *index == leaf.column) {
-            wanted[at].add(&leaf.path.iter().map(String::as_str).collect::<Vec<_>>());
+            let path: Vec<&str> = leaf.path.iter().map(String::as_str).collect();
+            if shape_only { wanted[at].add_shape(&path) } else { wanted[at].add(&path) }
         }
         for index in leaf.subscripts {
             visit(&index, schema, indices, wanted);
@@ -35,6 +46,24 @@ fn visit(expr: &Arc<dyn PhysicalExpr>, schema: &Schema, indices: &[usize], wante
     for child in expr.children() {
         visit(child, schema, indices, wanted);
     }
+}
+
+/// The struct, list or map of which `expr` looks only at whether it is there, or how long it is.
+fn of_shape(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Leaf> {
+    let argument = if let Some(test) = expr.downcast_ref::<IsNullExpr>() {
+        test.arg()
+    } else if let Some(test) = expr.downcast_ref::<IsNotNullExpr>() {
+        test.arg()
+    } else {
+        let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
+        let inner = call.fun().inner();
+        let [argument] = call.args() else { return None };
+        if !inner.is::<ArrayLength>() && !inner.is::<Cardinality>() && !inner.is::<ArrayEmpty>() {
+            return None;
+        }
+        argument
+    };
+    leaf(argument, schema).filter(|leaf| leaf.data_type.is_nested())
 }
 
 /// A column, or a field somewhere inside it.

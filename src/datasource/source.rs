@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
 use datafusion::datasource::physical_plan::{
@@ -12,26 +13,29 @@ use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
 use datafusion::physical_expr::projection::ProjectionExprs;
-use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction};
+use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
 use object_store::ObjectStore;
 use recordfusion_core::Selection;
 
 use super::RecordFormat;
+use super::filter::{self, is_applicable};
 use super::metrics::ScanMetrics;
-use super::opener::RecordOpener;
+use super::opener::{FileColumns, RecordOpener};
 use super::projection::selections;
 
 /// Reads the files of a [`RecordFormat`].
 ///
-/// Takes every projection: of a column that is only used by field, only those fields are decoded.
-/// Filters stay above the scan.
+/// Takes every projection: of a column that is only used by field, only those fields are decoded. Takes every
+/// filter that looks at columns of the files only.
 #[derive(Debug, Clone)]
 pub struct RecordSource {
     format: RecordFormat,
     table_schema: TableSchema,
     projection: SplitProjection,
+    filter: Option<Arc<dyn PhysicalExpr>>,
     batch_size: usize,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -43,6 +47,7 @@ impl RecordSource {
             format,
             projection: SplitProjection::unprojected(&table_schema),
             table_schema,
+            filter: None,
             batch_size: 8192,
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -54,7 +59,15 @@ impl RecordSource {
     }
 
     fn selections(&self) -> Vec<Selection> {
-        selections(&self.projection.source, self.table_schema.file_schema(), &self.projection.file_indices)
+        let exprs = self.projection.source.iter().map(|projected| &projected.expr);
+        selections(exprs, self.table_schema.file_schema(), &self.projection.file_indices)
+    }
+
+    /// The columns that the filter looks at, and what it needs of them.
+    fn filter_columns(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<FileColumns> {
+        let (schema, indices) = (self.table_schema.file_schema(), filter::columns(filter));
+        let selections = selections([filter], schema, &indices);
+        Ok(FileColumns { schema: Arc::new(schema.project(&indices)?), selections })
     }
 }
 
@@ -70,8 +83,14 @@ impl FileSource for RecordSource {
             format: self.format.clone(),
             store,
             store_url: config.object_store_url.clone(),
-            schema: Arc::new(file_schema.project(&self.projection.file_indices)?),
-            selections: self.selections(),
+            columns: FileColumns {
+                schema: Arc::new(file_schema.project(&self.projection.file_indices)?),
+                selections: self.selections(),
+            },
+            filter: match &self.filter {
+                Some(filter) => Some((Arc::clone(filter), self.filter_columns(filter)?)),
+                None => None,
+            },
             limit: config.limit,
             batch_size: self.batch_size,
             metrics: ScanMetrics::new(&self.metrics, partition),
@@ -95,6 +114,28 @@ impl FileSource for RecordSource {
         let merged = self.projection.source.try_merge(projection)?;
         let projection = SplitProjection::new(self.table_schema.file_schema(), &merged);
         Ok(Some(Arc::new(Self { projection, ..self.clone() })))
+    }
+
+    fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        self.filter.clone()
+    }
+
+    fn try_pushdown_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
+        let file_schema = self.table_schema.file_schema();
+        let taken: Vec<bool> = filters.iter().map(|filter| is_applicable(filter, file_schema)).collect();
+        let answers =
+            taken.iter().map(|taken| if *taken { PushedDown::Yes } else { PushedDown::No }).collect();
+        let answer = FilterPushdownPropagation::with_parent_pushdown_result(answers);
+        if !taken.contains(&true) {
+            return Ok(answer);
+        }
+        let new = filters.into_iter().zip(taken).filter(|(_, taken)| *taken).map(|(filter, _)| filter);
+        let filter = Some(conjunction(self.filter.iter().cloned().chain(new)));
+        Ok(answer.with_updated_node(Arc::new(Self { filter, ..self.clone() })))
     }
 
     fn repartitioned(
@@ -139,12 +180,15 @@ impl FileSource for RecordSource {
                 paths(self.table_schema.file_schema().field(*index).name(), &selection)
             })
             .collect();
-        match kind {
-            _ if parts.is_empty() => Ok(()),
-            DisplayFormatType::TreeRender => writeln!(f, "fields={}", parts.join(", ")),
-            DisplayFormatType::Default | DisplayFormatType::Verbose => {
-                write!(f, ", fields=[{}]", parts.join(", "))
-            }
+        let tree = matches!(kind, DisplayFormatType::TreeRender);
+        if !parts.is_empty() {
+            let parts = parts.join(", ");
+            if tree { writeln!(f, "fields={parts}")? } else { write!(f, ", fields=[{parts}]")? }
+        }
+        match &self.filter {
+            Some(filter) if tree => writeln!(f, "filter={filter}"),
+            Some(filter) => write!(f, ", filter={filter}"),
+            None => Ok(()),
         }
     }
 
@@ -152,7 +196,8 @@ impl FileSource for RecordSource {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        apply_expression_roots(self.projection.source.iter(), visit)
+        let projected = self.projection.source.iter().map(|projected| &projected.expr);
+        apply_expression_roots(projected.chain(&self.filter), visit)
     }
 }
 

@@ -134,6 +134,7 @@ async fn every_cut_gives_each_record_once() {
                 file: file.clone(),
                 range,
                 projection: Projection::all(columns),
+                filter: None,
                 limit: None,
                 batch_size: 3,
                 counters: Arc::default(),

@@ -63,6 +63,23 @@ impl RecordBlock {
         self.places.iter().map(|&(begin, end)| &self.data[begin as usize..end as usize])
     }
 
+    /// The records of the rows from `first_row` on that `keep` says. They share the buffer.
+    pub fn select(&self, first_row: usize, keep: impl IntoIterator<Item = bool>) -> Self {
+        let (mut places, mut segments) = (Vec::new(), Vec::<Segment>::new());
+        let mut next = None;
+        for (at, _) in keep.into_iter().enumerate().filter(|(_, keep)| *keep) {
+            let row = first_row + at;
+            let Some(&place) = self.places.get(row) else { break };
+            let position = self.position(row);
+            if next != Some(position) {
+                segments.push(Segment { first_row: places.len(), position });
+            }
+            next = Some(position + 1);
+            places.push(place);
+        }
+        Self { data: self.data.clone(), places, segments }
+    }
+
     /// The numeric record position of `row`.
     pub fn position(&self, row: usize) -> u64 {
         let at = self.segments.partition_point(|segment| segment.first_row <= row);
@@ -128,6 +145,16 @@ mod tests {
     fn places_outside_the_buffer_are_refused() {
         assert!(RecordBlock::new(Buffer::from(b"abc"), vec![(0, 4)], 0).is_none());
         assert!(RecordBlock::new(Buffer::from(b"abc"), vec![(2, 1)], 0).is_none());
+    }
+
+    #[test]
+    fn selected_records_keep_their_positions() {
+        let mut builder = RecordBlockBuilder::default();
+        builder.append(&block("abcd", &[(0, 1), (1, 2), (2, 3), (3, 4)], 64));
+        builder.append(&block("xy", &[(0, 1), (1, 2)], 68));
+        let selected = builder.finish().select(1, [false, true, true, true, false, true]);
+        assert_eq!(selected.records().collect::<Vec<_>>(), [b"c", b"d", b"x"]);
+        assert_eq!([0, 1, 2].map(|row| selected.position(row)), [66, 67, 68]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use futures::stream::BoxStream;
 
 use crate::{
     Error, Inspection, MessageType, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result,
-    ScanCounters, Verification, Writer,
+    RowFilter, ScanCounters, Verification, Writer,
 };
 
 /// The batches of a scan.
@@ -121,8 +121,8 @@ pub trait Table: Debug + Send + Sync {
 
     /// Reads the chunks that begin in a byte range.
     ///
-    /// The batches have the columns of the projection in its order. Without columns they have rows
-    /// only, and are counted from chunk headers where the format allows it.
+    /// The batches have the columns of the projection in its order, and the rows that the filter keeps. Without
+    /// columns they have rows only, and are counted from chunk headers where the format allows it and no filter asks.
     ///
     /// # Errors
     /// The stream ends with the first fault of the file or of a record.
@@ -145,7 +145,9 @@ pub struct ScanRequest {
     pub range: Range<u64>,
     /// The wanted columns.
     pub projection: Projection,
-    /// Stop after this many rows.
+    /// Which rows to give out; all if it is `None`.
+    pub filter: Option<Arc<dyn RowFilter>>,
+    /// Stop after this many rows that were given out.
     pub limit: Option<usize>,
     /// Most rows of a batch, at least 1.
     pub batch_size: usize,

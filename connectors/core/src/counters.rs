@@ -53,6 +53,10 @@ pub struct ScanCounters {
     pub chunks_skipped_by_range: Counter,
     /// Chunks of which only the header was read, for a count.
     pub chunks_counted: Counter,
+    /// Chunks passed over because none of their rows can be wanted.
+    pub chunks_pruned: Counter,
+    /// Rows that the filter of the scan left out, of those that it looked at.
+    pub rows_filtered: Counter,
     /// Records decoded to rows.
     pub records_decoded: Counter,
     /// Leaf columns that were decoded.
@@ -92,13 +96,15 @@ impl ScanCounters {
     }
 
     /// All counters with their names and units, in the order to show them.
-    pub fn all(&self) -> [(&'static str, Unit, &Counter); 18] {
+    pub fn all(&self) -> [(&'static str, Unit, &Counter); 20] {
         [
             ("bytes_scanned", Unit::Bytes, &self.bytes_scanned),
             ("bytes_decompressed", Unit::Bytes, &self.bytes_decompressed),
             ("chunks_read", Unit::Count, &self.chunks_read),
             ("chunks_skipped_by_range", Unit::Count, &self.chunks_skipped_by_range),
             ("chunks_counted", Unit::Count, &self.chunks_counted),
+            ("chunks_pruned", Unit::Count, &self.chunks_pruned),
+            ("rows_filtered", Unit::Count, &self.rows_filtered),
             ("records_decoded", Unit::Count, &self.records_decoded),
             ("fields_projected", Unit::Count, &self.fields_projected),
             ("wire_type_mismatches", Unit::Count, &self.wire_type_mismatches),

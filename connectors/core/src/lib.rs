@@ -10,6 +10,8 @@
 //!    [`Projection`]. *A chunk belongs to the range that holds its first byte*, so that any partition
 //!    of a file into ranges gives each record exactly once.
 //!
+//! A scan applies the [`RowFilter`] of its request, and reads no more of a chunk than it needs to.
+//!
 //! The flow of a write: [`Connector::writer`] makes the plan for a schema and options; a [`Chunker`] cuts batches
 //! into chunks, which are encoded in parallel, and an [`Assembler`] makes the file of them.
 //!
@@ -28,6 +30,7 @@ mod count;
 mod counters;
 mod error;
 mod file;
+mod filter;
 mod gather;
 mod inspection;
 mod options;
@@ -36,14 +39,15 @@ mod read_ahead;
 mod short_reads;
 mod write;
 
-pub use bounds::{ColumnBounds, Nulls};
 pub use block::{RecordBlock, RecordBlockBuilder};
+pub use bounds::{ColumnBounds, Nulls};
 pub use connector::{BatchStream, BlockStream, Connector, ScanRequest, Table};
 pub use corruption::{LostRegion, LostRegions, OnCorruption};
 pub use count::row_counts;
 pub use counters::{Counter, ScanCounters, Unit};
 pub use error::{Error, Result};
 pub use file::RecordFile;
+pub use filter::RowFilter;
 pub use gather::{GatheredBlocks, LARGE_BLOCK, Piece, first_blocks};
 pub use inspection::{ChunkSummary, Inspection, Verification};
 pub use options::{OptionInfo, Options, nearest_names};

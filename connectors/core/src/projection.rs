@@ -53,6 +53,26 @@ impl Selection {
         }
     }
 
+    /// Adds whether the struct, list or map at `path` is there, and how long it is.
+    pub fn add_shape(&mut self, path: &[&str]) {
+        if let (Some((first, rest)), Self::Fields(fields)) = (path.split_first(), self) {
+            fields.entry((*first).to_string()).or_insert_with(Self::none).add_shape(rest);
+        }
+    }
+
+    /// Adds all that `other` wants.
+    pub fn merge(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::All, _) => {}
+            (_, Self::All) => *self = Self::All,
+            (Self::Fields(fields), Self::Fields(others)) => {
+                for (name, other) in others {
+                    fields.entry(name.clone()).or_insert_with(Self::none).merge(other);
+                }
+            }
+        }
+    }
+
     /// What is wanted of the field `name`: `None` if nothing is.
     pub fn field(&self, name: &str) -> Option<&Self> {
         match self {
@@ -78,5 +98,25 @@ mod tests {
         assert_eq!(selection.field("d"), None);
         selection.add(&[]);
         assert_eq!(selection, Selection::All);
+    }
+
+    #[test]
+    fn merged_selections_want_what_either_wants() {
+        let of = |paths: &[&[&str]]| {
+            let mut selection = Selection::none();
+            paths.iter().for_each(|path| selection.add(path));
+            selection
+        };
+        for (one, other, both) in [
+            (of(&[]), of(&[&["a"]]), of(&[&["a"]])),
+            (of(&[&["a", "b"]]), of(&[&["a", "c"], &["d"]]), of(&[&["a", "b"], &["a", "c"], &["d"]])),
+            (of(&[&["a", "b"]]), of(&[&["a"]]), of(&[&["a"]])),
+            (of(&[&["a"]]), Selection::All, Selection::All),
+        ] {
+            for (mut left, right) in [(one.clone(), &other), (other.clone(), &one)] {
+                left.merge(right);
+                assert_eq!(left, both);
+            }
+        }
     }
 }

@@ -75,6 +75,11 @@ impl BatchDecoder {
         Self { schema, columns, rows, restore }
     }
 
+    /// The columns of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
     /// Decodes the records `rows` of `block`, or the first of them, to the projected columns. Leaves that are
     /// not wanted may be NULL; without columns the batch has its number of rows only. Strings and bytes share
     /// the block's buffer.

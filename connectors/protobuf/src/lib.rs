@@ -45,4 +45,4 @@ pub use options::{
     RecursionDepth, Required, StringType, TimestampForm, Unsigned, WriteOptions,
 };
 pub use record::RecordDecoder;
-pub use scan::{ColumnChunk, PieceStream, scan_batches, scan_pieces};
+pub use scan::{ColumnChunk, PieceStream, ScanPlan, Stage, scan_batches, scan_pieces};

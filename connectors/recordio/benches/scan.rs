@@ -52,6 +52,7 @@ fn scan(table: &dyn Table, file: &RecordFile) -> usize {
         file: file.clone(),
         range: 0..file.size,
         projection: Projection::all(1),
+        filter: None,
         limit: None,
         batch_size: 8192,
         counters: Arc::default(),

@@ -10,7 +10,7 @@ use recordfusion_core::{
     BatchStream, BlockStream, Connector, Inspection, MessageType, OptionInfo, Options, RecordFile, Result,
     ScanCounters, ScanRequest, Table, Verification, Writer, first_blocks,
 };
-use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType};
+use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan};
 
 use crate::fault::Limits;
 use crate::header::{ChunkHeader, HEADER_LEN};
@@ -139,11 +139,14 @@ impl Table for RecordioTable {
     }
 
     fn scan(&self, request: ScanRequest) -> BatchStream {
-        if request.projection.columns.is_empty() && self.decoder.every_record_is_a_row() {
+        if request.projection.columns.is_empty()
+            && request.filter.is_none()
+            && self.decoder.every_record_is_a_row()
+        {
             return scan::row_counts(&request, self.container, self.trust_headers);
         }
-        match self.decoder.scan(&request.projection) {
-            Ok(decoder) => scan::batches(request, self.container, decoder),
+        match ScanPlan::new(&self.decoder, &request) {
+            Ok(plan) => scan::batches(request, self.container, plan),
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
     }

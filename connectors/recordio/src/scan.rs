@@ -7,7 +7,7 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use recordfusion_core::{
     BatchStream, BlockStream, Error, OnCorruption, RecordFile, Result, ScanCounters, ScanRequest,
 };
-use recordfusion_protobuf::{BatchDecoder, scan_batches};
+use recordfusion_protobuf::{ScanPlan, scan_batches};
 
 use crate::fault::Limits;
 use crate::options::ContainerOptions;
@@ -64,8 +64,8 @@ fn recovered_records(
 }
 
 /// The records of a range as columns.
-pub(crate) fn batches(request: ScanRequest, options: ContainerOptions, decoder: BatchDecoder) -> BatchStream {
-    scan_batches(blocks(&request, options), decoder, request)
+pub(crate) fn batches(request: ScanRequest, options: ContainerOptions, plan: ScanPlan) -> BatchStream {
+    scan_batches(blocks(&request, options), plan, request)
 }
 
 fn blocks(request: &ScanRequest, options: ContainerOptions) -> BlockStream {

@@ -77,6 +77,7 @@ fn scan(file: &RecordFile, table: &dyn Table, projection: &Projection) -> usize 
         file: file.clone(),
         range: 0..file.size,
         projection: projection.clone(),
+        filter: None,
         limit: None,
         batch_size: 8192,
         counters: Arc::new(ScanCounters::default()),

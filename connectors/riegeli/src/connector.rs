@@ -10,7 +10,7 @@ use recordfusion_core::{
     BatchStream, BlockStream, Connector, Inspection, MessageType, OptionInfo, Options, RecordFile, Result,
     ScanCounters, ScanRequest, Table, Verification, Writer, first_blocks,
 };
-use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder, RecordType};
+use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder, RecordType, ScanPlan};
 
 use crate::header::SIGNATURE;
 use crate::inspect::{inspect, verify};
@@ -163,11 +163,14 @@ impl Table for RiegeliTable {
     }
 
     fn scan(&self, request: ScanRequest) -> BatchStream {
-        if request.projection.columns.is_empty() && self.decoder.every_record_is_a_row() {
+        if request.projection.columns.is_empty()
+            && request.filter.is_none()
+            && self.decoder.every_record_is_a_row()
+        {
             return scan::row_counts(request);
         }
-        match self.decoder.scan(&request.projection) {
-            Ok(decoder) => scan::batches(request, decoder),
+        match ScanPlan::new(&self.decoder, &request) {
+            Ok(plan) => scan::batches(request, plan),
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
     }

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::RecordBatch;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ColumnBounds, Error, LARGE_BLOCK, Piece, RecordBlock, RecordFile, Result, ScanCounters,
-    ScanRequest,
+    BatchStream, BlockStream, ColumnBounds, Error, LARGE_BLOCK, Piece, RecordBlock, RecordFile, Result,
+    ScanCounters, ScanRequest,
 };
-use recordfusion_protobuf::{BatchDecoder, ColumnChunk, PieceStream, scan_batches, scan_pieces};
+use recordfusion_protobuf::{
+    BatchDecoder, ColumnChunk, PieceStream, ScanPlan, Stage, scan_batches, scan_pieces,
+};
 
 use crate::decoder::ChunkDecoder;
 use crate::header::ChunkKind;
@@ -32,16 +34,18 @@ pub(crate) fn records(file: RecordFile, range: Range<u64>, counters: Arc<ScanCou
 }
 
 /// The records of a range as columns.
-pub(crate) fn batches(request: ScanRequest, decoder: BatchDecoder) -> BatchStream {
-    let Some(columns) = ColumnReader::new(&decoder) else {
+pub(crate) fn batches(request: ScanRequest, plan: ScanPlan) -> BatchStream {
+    let readers: Vec<_> =
+        plan.decoders().filter_map(|(stage, decoder)| Some((stage, ColumnReader::new(decoder)?))).collect();
+    if readers.is_empty() {
         let blocks = records(request.file.clone(), request.range.clone(), Arc::clone(&request.counters));
-        return scan_batches(blocks, decoder, request);
-    };
-    scan_pieces(pieces(&request, columns), decoder, request)
+        return scan_batches(blocks, plan, request);
+    }
+    scan_pieces(pieces(&request, readers), plan, request)
 }
 
 /// The chunks of a range: large transposed ones as they are, the records of the others.
-fn pieces(request: &ScanRequest, columns: ColumnReader) -> PieceStream {
+fn pieces(request: &ScanRequest, readers: ColumnReaders) -> PieceStream {
     let (file, range, counters) =
         (request.file.clone(), request.range.clone(), Arc::clone(&request.counters));
     let large = Large { rows: request.batch_size, bytes: LARGE_BLOCK };
@@ -49,7 +53,7 @@ fn pieces(request: &ScanRequest, columns: ColumnReader) -> PieceStream {
         let part = data_part(&file, &counters).await?;
         let mut blocks = BlockReader::new(part, range, Arc::clone(&counters));
         blocks.keep_large(large);
-        let shared = Arc::new(Mutex::new((ChunkDecoder::default(), columns)));
+        let shared = Arc::new(Mutex::new((ChunkDecoder::default(), readers)));
         let context = Transposed { file, counters, shared };
         Ok::<_, Error>(stream::try_unfold((blocks, context), |(mut blocks, context)| async move {
             let piece = match blocks.next().await.map_err(ReadError::of(&context.file))? {
@@ -67,13 +71,16 @@ fn pieces(request: &ScanRequest, columns: ColumnReader) -> PieceStream {
     stream::once(open).try_flatten().boxed()
 }
 
+/// One for each decoder of the scan that can do without records.
+type ColumnReaders = Vec<(Stage, ColumnReader)>;
+
 /// What the transposed chunks of a range share.
 #[derive(Clone)]
 struct Transposed {
     file: RecordFile,
     counters: Arc<ScanCounters>,
     /// One chunk at a time uses them.
-    shared: Arc<Mutex<(ChunkDecoder, ColumnReader)>>,
+    shared: Arc<Mutex<(ChunkDecoder, ColumnReaders)>>,
 }
 
 /// A transposed chunk that is read, but not decoded.
@@ -85,10 +92,11 @@ struct TransposedChunk {
 }
 
 impl ColumnChunk for TransposedChunk {
-    fn columns(&mut self, decoder: &mut BatchDecoder) -> Option<RecordBatch> {
+    fn columns(&mut self, stage: Stage, decoder: &mut BatchDecoder) -> Option<RecordBatch> {
         let Transposed { file, counters, shared } = &self.of;
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let (chunks, reader) = &mut *shared;
+        let (chunks, readers) = &mut *shared;
+        let (_, reader) = readers.iter_mut().find(|(reads, _)| *reads == stage)?;
         let place = (&self.chunk.header, self.chunk.begin, &self.chunk.data, self.table.take());
         let decode = || chunks.decode_columns(place, reader, decoder, &file.name, counters);
         let rows = counters.decode_time.time(decode);

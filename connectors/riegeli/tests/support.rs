@@ -93,6 +93,7 @@ pub fn request(file: &RecordFile, range: Range<u64>, columns: usize) -> ScanRequ
         file: file.clone(),
         range,
         projection: Projection::all(columns),
+        filter: None,
         limit: None,
         batch_size: 8192,
         counters: Arc::new(ScanCounters::default()),

@@ -2,6 +2,7 @@
 //! rows: for records of every sort, every projection, and all options of the mapping.
 
 mod awkward;
+mod filters;
 #[path = "../../../protobuf/tests/properties/generate.rs"]
 mod generate;
 mod schemas;

@@ -273,7 +273,12 @@ impl Hops {
     }
 
     /// The hop from `path` on; `None` if its first node has to be met alone.
-    fn resolved(&mut self, index: usize, path: HopPath, nodes: &mut Nodes<'_>) -> Result<Option<Made>, Unfit> {
+    fn resolved(
+        &mut self,
+        index: usize,
+        path: HopPath,
+        nodes: &mut Nodes<'_>,
+    ) -> Result<Option<Made>, Unfit> {
         if !self.is_known(index) {
             self.compile(index, path, nodes)?;
         }

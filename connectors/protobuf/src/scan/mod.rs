@@ -1,15 +1,24 @@
 //! Blocks of records, and chunks that can do without them, to batches of columns.
 
+mod filtered;
+mod output;
+mod plan;
+
 use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use recordfusion_core::{BatchStream, BlockStream, ColumnBounds, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest};
+use recordfusion_core::{
+    BatchStream, BlockStream, ColumnBounds, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest,
+};
 
 use crate::batch::{BatchDecoder, DecodedBatch};
+use filtered::FilteredScan;
+pub use plan::{ScanPlan, Stage};
 
 /// A chunk whose columns may be had without putting its records together.
 pub trait ColumnChunk: Send {
-    /// All its rows; `None` if they have to be decoded from its records.
-    fn columns(&mut self, decoder: &mut BatchDecoder) -> Option<RecordBatch>;
+    /// All its rows, with the columns of the plan's decoder `stage`; `None` if they have to be decoded from its
+    /// records.
+    fn columns(&mut self, stage: Stage, decoder: &mut BatchDecoder) -> Option<RecordBatch>;
 
     /// Bounds of one of the decoder's columns, by its index in the schema of the batches. Little is read for it.
     fn bounds(&mut self, decoder: &BatchDecoder, column: usize) -> Option<ColumnBounds> {
@@ -29,15 +38,23 @@ pub type PieceStream = BoxStream<'static, Result<Piece<Box<dyn ColumnChunk>>>>;
 
 /// The records of `blocks`, which are those of the request's range, as the batches of the request. Small blocks are
 /// put together; a block is read when the batch before it is taken.
-pub fn scan_batches(blocks: BlockStream, decoder: BatchDecoder, request: ScanRequest) -> BatchStream {
-    scan_pieces(blocks.map_ok(Piece::Records).boxed(), decoder, request)
+pub fn scan_batches(blocks: BlockStream, plan: ScanPlan, request: ScanRequest) -> BatchStream {
+    scan_pieces(blocks.map_ok(Piece::Records).boxed(), plan, request)
 }
 
 /// Like [`scan_batches`]; chunks that are no records yet become columns if they can.
-pub fn scan_pieces(pieces: PieceStream, decoder: BatchDecoder, request: ScanRequest) -> BatchStream {
+pub fn scan_pieces(pieces: PieceStream, plan: ScanPlan, request: ScanRequest) -> BatchStream {
+    let ScanPlan { all, filter } = plan;
+    if let Some(filter) = filter {
+        let scan = FilteredScan::new(pieces, all, filter, request);
+        return stream::try_unfold(scan, |mut scan| async move {
+            Ok(scan.next().await?.map(|batch| (batch, scan)))
+        })
+        .boxed();
+    }
     let scan = BatchScan {
         pieces: GatheredBlocks::new(pieces),
-        decoder,
+        decoder: all,
         left: request.limit.unwrap_or(usize::MAX),
         current: None,
         request,
@@ -90,7 +107,7 @@ impl BatchScan {
                 Piece::Records(block) => return Ok(Some(Current::Records(block, 0))),
                 Piece::Chunk(chunk) => chunk,
             };
-            if let Some(rows) = chunk.columns(&mut self.decoder) {
+            if let Some(rows) = chunk.columns(Stage::All, &mut self.decoder) {
                 return Ok(Some(Current::Rows(rows)));
             }
             if let Some(block) = chunk.records()? {
