@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Scalar};
 use arrow::compute::kernels::cmp::{gt, lt};
