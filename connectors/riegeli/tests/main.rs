@@ -6,6 +6,7 @@ mod damage;
 mod differential;
 mod fixtures;
 mod ranges;
+mod recovery;
 mod support;
 mod sweeps;
 mod write_append;
