@@ -20,6 +20,7 @@ mod inspect;
 mod options;
 pub mod payload;
 mod read;
+mod repair;
 mod scan;
 mod sink;
 pub mod write;

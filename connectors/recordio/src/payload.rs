@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use arrow::buffer::Buffer;
 use bytes::Bytes;
-use recordfusion_core::RecordBlock;
+use recordfusion_core::{Limits, RecordBlock};
 
-use crate::fault::{Fault, Limits};
+use crate::fault::Fault;
 use crate::framing::{self, FrameResult, Output};
 use crate::header::{ChunkHeader, Codec, LENGTH_LEN, Layout};
 
@@ -27,6 +27,7 @@ pub fn decode(
         Cow::Owned(bytes) => Buffer::from_vec(bytes),
     };
     let places = places(&data, header.count)?;
+    check_records(&places, limits)?;
     let size = data.len() as u64;
     RecordBlock::new(data, places, begin).ok_or(Fault::Count { claimed: header.count, size })
 }
@@ -37,7 +38,7 @@ fn decompress<'a>(
     payload: &'a [u8],
     limits: &Limits,
 ) -> Result<Cow<'a, [u8]>, Fault> {
-    let mut out = Output::new(limits.decompressed);
+    let mut out = Output::new(u32::try_from(limits.decoded_chunk).unwrap_or(u32::MAX));
     let result = match (layout, codec) {
         (_, Codec::None) => return Ok(Cow::Borrowed(payload)),
         (Layout::Go, Codec::Snappy) => framing::decode(payload, &mut out),
@@ -58,10 +59,22 @@ fn decompressed(
         Ok(()) => Ok(out.bytes),
         Err(_) if out.exceeded() => Err(Fault::Limit {
             what: "the decompressed payload".to_string(),
-            limit: limits.decompressed.into(),
-            option: Limits::DECOMPRESSED,
+            limit: limits.decoded_chunk,
+            option: Limits::DECODED_CHUNK,
         }),
         Err(reason) => Err(Fault::Decompression { codec: codec.name(), reason }),
+    }
+}
+
+fn check_records(places: &[(u32, u32)], limits: &Limits) -> Result<(), Fault> {
+    let longest = places.iter().map(|(begin, end)| u64::from(end.saturating_sub(*begin))).max();
+    match longest.filter(|len| *len > limits.record) {
+        None => Ok(()),
+        Some(len) => Err(Fault::Limit {
+            what: format!("a record of {len} bytes"),
+            limit: limits.record,
+            option: Limits::RECORD,
+        }),
     }
 }
 

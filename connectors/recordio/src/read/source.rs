@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
-use recordfusion_core::{ReadAhead, RecordBlock, RecordFile, Result, ScanCounters};
+use recordfusion_core::{Limits, ReadAhead, RecordBlock, RecordFile, Result, ScanCounters};
 
 use crate::checksum::{Checksum, RunningChecksum};
-use crate::fault::{Fault, Limits};
+use crate::fault::Fault;
 use crate::header::{ChunkHeader, Codec, HEADER_LEN, Layout, MAGIC};
 use crate::payload;
 
@@ -26,8 +26,8 @@ pub(crate) struct Chunk {
     pub header: ChunkHeader,
     /// Layout and codec.
     pub reading: (Layout, Codec),
-    /// The payload as it is stored.
-    pub payload: Bytes,
+    /// Header and payload as they are stored.
+    pub bytes: Bytes,
 }
 
 impl Chunk {
@@ -42,7 +42,8 @@ impl Chunk {
         limits: &Limits,
         counters: &ScanCounters,
     ) -> std::result::Result<RecordBlock, Fault> {
-        let decode = || payload::decode(&self.header, self.reading, self.begin, &self.payload, limits);
+        let payload = self.bytes.slice(HEADER_LEN.min(self.bytes.len())..);
+        let decode = || payload::decode(&self.header, self.reading, self.begin, &payload, limits);
         let block = counters.decompress_time.time(decode)?;
         counters.bytes_decompressed.add(block.data().len() as u64);
         counters.chunks_read.add(1);
@@ -154,8 +155,8 @@ impl ChunkSource {
             header.reading(sum)
         };
         Ok(reading.map(|reading| {
-            let payload = self.take(position, end).slice(HEADER_LEN..);
-            Chunk { begin: position, header, reading, payload }
+            let bytes = self.take(position, end);
+            Chunk { begin: position, header, reading, bytes }
         }))
     }
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{RecordFile, ScanCounters, ShortReads};
+use recordfusion_core::{Limits, RecordFile, ScanCounters, ShortReads};
 
 use super::{ReadError, ReadResult};
-use crate::fault::{Fault, Limits};
+use crate::fault::Fault;
 use crate::header::{ChunkHeader, HEADER_LEN};
 
 /// Most headers that are read to find the first chunk of a range.
