@@ -7,6 +7,7 @@ mod differential;
 mod fixtures;
 mod ranges;
 mod recovery;
+mod repair;
 mod support;
 mod sweeps;
 mod write_append;

@@ -114,7 +114,7 @@ impl Found {
 
 /// The records of a range as a column of bytes.
 pub fn scan_range(file: &RecordFile, range: Range<u64>, options: &Options) -> Found {
-    let options = options.clone().with("metadata_columns", "record");
+    let options = options.clone().with("metadata_columns", "record").with("on_bad_record", "null");
     let table = match open_with(file, &options) {
         Ok(table) => table,
         Err(error) => return Found { error: Some(error), ..Found::default() },

@@ -49,41 +49,41 @@ pub(crate) async fn data_part_of_damaged(
     Ok(part)
 }
 
-/// Where the index begins, by the last chunk that has records.
+/// Where the index begins, by the last intact chunk of the layout that it has.
 async fn damaged_index(file: &RecordFile, counters: &Arc<ScanCounters>) -> Result<Option<u64>> {
     let mut resync = Resync::new(file.clone(), Arc::clone(counters));
     let mut back = BLOCK;
     while back < file.size.saturating_mul(2) {
-        if let Some(chunk) = last_chunk(&mut resync, file.size.saturating_sub(back), file.size).await? {
+        let begin = file.size.saturating_sub(back);
+        for chunk in simple_chunks(&mut resync, begin, file.size).await?.iter().rev() {
             let end = chunk.begin.saturating_add(1);
             let mut chunks = ChunkReader::at(file.clone(), chunk.begin, end, Arc::clone(counters));
-            return match chunks.next_chunk().await {
-                Ok(Some(chunk)) => {
-                    Ok(chunks.read_data(&chunk).await.ok().and_then(|data| index_of(&chunk, &data)))
-                }
-                _ => Ok(None),
-            };
+            let Ok(Some(chunk)) = chunks.next_chunk().await else { continue };
+            if let Ok(data) = chunks.read_data(&chunk).await {
+                return Ok(index_of(&chunk, &data));
+            }
         }
         back = back.saturating_mul(2);
     }
     Ok(None)
 }
 
-/// The last chunk of records among those from `begin` on.
-async fn last_chunk(resync: &mut Resync, begin: u64, end: u64) -> Result<Option<Chunk>> {
-    let (mut place, mut last) = (resync.first_at_or_behind(begin).await?, None);
+/// The simple chunks from `begin` on, by their headers.
+async fn simple_chunks(resync: &mut Resync, begin: u64, end: u64) -> Result<Vec<Chunk>> {
+    let (mut place, mut found) = (resync.first_at_or_behind(begin).await?, Vec::new());
     while place < end {
         place = match resync.check(place).await? {
             Ok(chunk) => {
                 let is_simple = chunk.header.kind() == Ok(ChunkKind::Simple);
-                last =
-                    if is_simple && chunk.header.check_limits(&LIMITS).is_ok() { Some(chunk) } else { last };
+                if is_simple && chunk.header.check_limits(&LIMITS).is_ok() {
+                    found.push(chunk);
+                }
                 resync.behind_chunk(&chunk).await?
             }
             Err(fault) => resync.behind(place, &fault).await?,
         };
     }
-    Ok(last)
+    Ok(found)
 }
 
 /// The offset of the footer, if a chunk is one, or a postscript.
