@@ -8,6 +8,7 @@ mod fixtures;
 mod ranges;
 mod recovery;
 mod repair;
+mod skip_sweeps;
 mod support;
 mod sweeps;
 mod write_append;

@@ -84,7 +84,9 @@ fn an_index_is_made_anew() {
             let chunk = inspection.chunks.iter().find(|chunk| kind.contains(&chunk.kind.as_str()));
             chunk.expect("it is there").begin
         };
-        for at in [begin(&["footer"]) + 50, begin(&["postscript"]) + 70, begin(&["simple", "transposed"]) + 45] {
+        for at in
+            [begin(&["footer"]) + 50, begin(&["postscript"]) + 70, begin(&["simple", "transposed"]) + 45]
+        {
             let mut damaged = bytes.clone();
             damaged[at as usize] ^= 1;
             let file = check(name, &damaged).expect("most of it is whole");

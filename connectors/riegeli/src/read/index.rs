@@ -53,7 +53,7 @@ pub(crate) async fn data_part_of_damaged(
 async fn damaged_index(file: &RecordFile, counters: &Arc<ScanCounters>) -> Result<Option<u64>> {
     let mut resync = Resync::new(file.clone(), Arc::clone(counters));
     let mut back = BLOCK;
-    while back < file.size.saturating_mul(2) {
+    loop {
         let begin = file.size.saturating_sub(back);
         for chunk in simple_chunks(&mut resync, begin, file.size).await?.iter().rev() {
             let end = chunk.begin.saturating_add(1);
@@ -63,9 +63,11 @@ async fn damaged_index(file: &RecordFile, counters: &Arc<ScanCounters>) -> Resul
                 return Ok(index_of(&chunk, &data));
             }
         }
+        if begin == 0 {
+            return Ok(None);
+        }
         back = back.saturating_mul(2);
     }
-    Ok(None)
 }
 
 /// The simple chunks from `begin` on, by their headers.
