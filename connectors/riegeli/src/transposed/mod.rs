@@ -16,8 +16,9 @@ use crate::header::ChunkHeader;
 use header::Header;
 use rebuild::{BufferPart, MARGIN, Rebuild};
 
-/// Largest decompressed state machine header, in bytes; real ones have up to some tens of thousands.
-const MAX_HEADER_SIZE: u64 = 16 << 20;
+/// Largest decompressed state machine header, in bytes; real ones have up to some tens of thousands. Each byte may
+/// become 24 in memory.
+const MAX_HEADER_SIZE: u64 = 4 << 20;
 
 /// Bytes that one step puts out besides those of a buffer: a tag and a length.
 const MOST_BYTES_OF_STEP: u64 = 10;
@@ -47,13 +48,13 @@ impl TransposedDecoder {
     ) -> Result<RecordBlock, ChunkFault> {
         let parts = Parts::read(header, data, decompressor)?;
         self.read_buckets(&parts, decompressor)?;
-        let Parts { table, buffers, .. } = &parts;
-        let transitions = decompressor.decompress_scratch(parts.transitions)?;
-        check_output_size(header, table, buffers, transitions.len() as u64)?;
+        let Parts { table, buffers, transitions, .. } = parts;
+        let transitions = decompressor.decompress_scratch(transitions)?;
+        check_output_size(header, &table, &buffers, transitions.len() as u64)?;
 
         let (num_records, size) = (header.num_records as usize, header.decoded_data_size as usize);
-        let mut rebuild = Rebuild::new(&self.buckets, buffers.clone(), num_records, size);
-        rebuild.walk(table, transitions, step_budget(header, table, transitions.len() as u64))?;
+        let mut rebuild = Rebuild::new(&self.buckets, buffers, num_records, size);
+        rebuild.walk(&table, transitions, step_budget(header, &table, transitions.len() as u64))?;
         if self.check_leftovers && !rebuild.buffers_used_up() {
             return Err(ChunkFault::Trailing("the values of a field"));
         }
@@ -99,7 +100,8 @@ impl<'a> Parts<'a> {
         let table = Block::parse(codec, table, "the transposed header", MAX_HEADER_SIZE)?;
         let table = Header::parse(decompressor.decompress_scratch(table)?)?;
 
-        let mut buckets = Vec::with_capacity(table.bucket_sizes.len());
+        // A bucket of no bytes stands in a header that is not compressed.
+        let mut buckets = Vec::with_capacity(table.bucket_sizes.len().min(data.len()));
         let mut total = 0u64;
         // Values are part of the records; only the lengths of records that are no messages come on top.
         let limit = header.num_records.saturating_mul(10).saturating_add(header.decoded_data_size);
@@ -111,7 +113,7 @@ impl<'a> Parts<'a> {
             buckets.push(bucket);
         }
         let buffers = cut_buffers(&table, &buckets)?;
-        let transitions = Block::parse(codec, cursor.0, "the transitions", MAX_CHUNK_SIZE)?;
+        let transitions = Block::parse(codec, cursor.0, "the transitions", most_transition_bytes(header))?;
         Ok(Self { table, buckets, buffers, transitions })
     }
 }
@@ -140,6 +142,13 @@ fn cut_buffers(table: &Header, buckets: &[Block<'_>]) -> Result<Vec<BufferPart>,
         }
     }
     if left > 0 || sizes.next().is_some() { Err(ChunkFault::Buckets) } else { Ok(buffers) }
+}
+
+/// Most bytes of transitions: far more than writers need, which is about one a field.
+fn most_transition_bytes(header: &ChunkHeader) -> u64 {
+    const ALWAYS: u64 = 64 << 10;
+    let fields = header.decoded_data_size.saturating_add(header.num_records);
+    fields.saturating_mul(2).saturating_add(ALWAYS).min(MAX_CHUNK_SIZE)
 }
 
 /// Checks that the walk can make as many bytes as the chunk header claims, before they are allocated.
