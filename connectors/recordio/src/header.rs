@@ -176,7 +176,7 @@ impl ChunkHeader {
 
     /// Bytes of header and payload.
     pub fn chunk_len(&self) -> u64 {
-        HEADER_LEN as u64 + u64::from(self.size)
+        u64::from(self.size).saturating_add(HEADER_LEN as u64)
     }
 
     /// What the header may mean: one layout or two, with their codecs.

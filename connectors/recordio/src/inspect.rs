@@ -29,11 +29,11 @@ async fn list_chunks(file: &RecordFile, inspection: &mut Inspection) -> ReadResu
             _ => read_chunk(&mut chunks, begin).await?,
         };
         let (layout, codec) = reading;
-        inspection.records += u64::from(header.count);
+        inspection.records = inspection.records.saturating_add(header.count.into());
         inspection.decoded_size = inspection.decoded_size.saturating_add(decoded_size);
         inspection.chunks.push(ChunkSummary {
             begin,
-            end: begin + header.chunk_len(),
+            end: begin.saturating_add(header.chunk_len()),
             kind: layout.name().to_string(),
             codec: codec.name().to_string(),
             records: header.count.into(),
@@ -63,9 +63,10 @@ pub(crate) async fn verify(file: &RecordFile) -> Result<Verification> {
         RecoveringReader::open(file.clone(), 0..file.size, options, Arc::clone(&counters)).await?;
     let mut verification = Verification::default();
     while let Some((chunk, block)) = chunks.next().await? {
-        verification.chunks += 1;
-        verification.records += block.len() as u64;
-        verification.decoded_size += record_bytes(&chunk.header, block.data().len() as u64);
+        let decoded_size = record_bytes(&chunk.header, block.data().len() as u64);
+        verification.chunks = verification.chunks.saturating_add(1);
+        verification.records = verification.records.saturating_add(block.len() as u64);
+        verification.decoded_size = verification.decoded_size.saturating_add(decoded_size);
     }
     if verification.chunks == 0 && file.size > 0 {
         check_begin(file, Arc::clone(&counters)).await?;

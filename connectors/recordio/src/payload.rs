@@ -92,10 +92,11 @@ fn places(data: &[u8], count: u32) -> Result<Vec<(u32, u32)>, Fault> {
         let Some((length, behind)) = rest.split_first_chunk() else { return Err(cut) };
         let length = u32::from_le_bytes(*length);
         let Some(behind) = behind.get(length as usize..) else { return Err(cut) };
+        begin = begin.saturating_add(LENGTH_LEN as u32);
         // Within the data, whose length the limits keep below 4 GiB.
-        begin += LENGTH_LEN as u32;
-        places.push((begin, begin + length));
-        begin += length;
+        let end = begin.saturating_add(length);
+        places.push((begin, end));
+        begin = end;
         rest = behind;
     }
     if rest.is_empty() { Ok(places) } else { Err(Fault::LeftOver(rest.len() as u64)) }

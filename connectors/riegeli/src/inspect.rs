@@ -58,7 +58,7 @@ async fn list_chunks(
         let in_index = chunk.begin >= index && kind == ChunkKind::Simple;
         let is_records = matches!(kind, ChunkKind::Simple | ChunkKind::Transposed) && !in_index;
         if is_records {
-            inspection.records += chunk.header.num_records;
+            inspection.records = inspection.records.saturating_add(chunk.header.num_records);
             inspection.decoded_size = inspection.decoded_size.saturating_add(chunk.header.decoded_data_size);
         }
         let kind = if in_index { index_kind(&chunk, index) } else { kind_name(kind) };
@@ -108,7 +108,8 @@ pub(crate) async fn read_footer(
     index: u64,
     counters: &Arc<ScanCounters>,
 ) -> ReadResult<Footer> {
-    let mut chunks = ChunkReader::open(file.clone(), index..index + 1, Arc::clone(counters)).await?;
+    let mut chunks =
+        ChunkReader::open(file.clone(), index..index.saturating_add(1), Arc::clone(counters)).await?;
     let missing = || Damage::at(index)(ChunkFault::Footer("its place"));
     let chunk = chunks.next_chunk().await?.filter(|chunk| chunk.begin == index).ok_or_else(missing)?;
     let kind = chunk.header.kind().map_err(Damage::at(index))?;
@@ -132,11 +133,12 @@ pub(crate) async fn verify(file: &RecordFile) -> ReadResult<Verification> {
     while let Some(chunk) = chunks.next().await? {
         match check(&chunk, index, &mut decoder) {
             Ok(is_records) => {
-                verification.chunks += 1;
+                verification.chunks = verification.chunks.saturating_add(1);
                 if is_records {
-                    verification.records += chunk.chunk.header.num_records;
-                    let size = chunk.chunk.header.decoded_data_size;
-                    verification.decoded_size = verification.decoded_size.saturating_add(size);
+                    let header = &chunk.chunk.header;
+                    verification.records = verification.records.saturating_add(header.num_records);
+                    verification.decoded_size =
+                        verification.decoded_size.saturating_add(header.decoded_data_size);
                 }
             }
             Err(fault) => chunk.lose(&fault, file, &counters),

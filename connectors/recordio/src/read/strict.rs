@@ -72,7 +72,7 @@ impl StrictReader {
 
     fn index_behind(&self, chunk: &Chunk) -> Option<u64> {
         let many = chunk.begin == 0 && is_many(self.chunks.file().size, chunk.header.chunk_len());
-        self.index.map(|index| index + 1).filter(|index| !many && *index <= MOST_HOPS)
+        self.index.map(|index| index.saturating_add(1)).filter(|index| !many && *index <= MOST_HOPS)
     }
 }
 

@@ -61,7 +61,7 @@ impl ChunkReader {
         }
         let size = self.source.file().size;
         let header_end = Chunk::header_end(begin, size).map_err(Damage::at(begin))?;
-        let bytes = self.source.take(header_end - begin).await?;
+        let bytes = self.source.take(header_end.saturating_sub(begin)).await?;
         let chunk = Chunk::parse(begin, &bytes, size).map_err(Damage::at::<Fault>(begin))?;
         if begin == 0 && chunk.header.kind() != Ok(ChunkKind::Signature) {
             return Err(Damage::at(begin)(Fault::NoSignature));
@@ -83,7 +83,7 @@ impl ChunkReader {
             let mut data = Vec::with_capacity(size as usize);
             data.extend_from_slice(&first);
             while (data.len() as u64) < size {
-                let part = self.next_part(chunk, size - data.len() as u64).await?;
+                let part = self.next_part(chunk, size.saturating_sub(data.len() as u64)).await?;
                 counters.decompress_time.time(|| hasher.update(&part));
                 data.extend_from_slice(&part);
             }
@@ -100,7 +100,7 @@ impl ChunkReader {
         while left > 0 {
             let part = self.next_part(chunk, left).await?;
             hasher.update(&part);
-            left -= part.len() as u64;
+            left = left.saturating_sub(part.len() as u64);
         }
         self.leave(chunk, hasher)
     }
@@ -115,9 +115,9 @@ impl ChunkReader {
                 header.check_end(position, chunk.end)
             });
             check.map_err(Damage::at(chunk.begin))?;
-            position += BLOCK_HEADER;
+            position = position.saturating_add(BLOCK_HEADER);
         }
-        Ok(self.source.take(len.min(BLOCK - position % BLOCK)).await?)
+        Ok(self.source.take(len.min(BLOCK.saturating_sub(position % BLOCK))).await?)
     }
 
     fn leave(&mut self, chunk: &Chunk, hasher: Hasher) -> ReadResult<()> {

@@ -28,7 +28,7 @@ const HEADERS: usize = (BLOCK_HEADER + CHUNK_HEADER) as usize;
 pub(crate) async fn data_part(file: &RecordFile, counters: &Arc<ScanCounters>) -> Result<RecordFile> {
     let mut part = file.clone();
     if let Some(offset) = postscript_offset(file.size) {
-        let bytes = file.read(offset..offset + POSTSCRIPT_READ).await?;
+        let bytes = file.read(offset..offset.saturating_add(POSTSCRIPT_READ)).await?;
         counters.bytes_scanned.add(bytes.len() as u64);
         part.size = footer_of(&bytes, offset, file.size).unwrap_or(file.size);
     }

@@ -1,5 +1,10 @@
 //! The transposed chunk: records cut into fields, and a state machine that puts them together (section 3).
 
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "the header was checked when it was parsed, and offsets into buckets when they were cut"
+)]
 pub(crate) mod columns;
 mod header;
 mod rebuild;
@@ -63,8 +68,8 @@ impl TransposedDecoder {
 
     /// Decompresses all buckets behind [`MARGIN`] bytes.
     fn read_buckets(&mut self, parts: &Parts<'_>, decompressor: &mut Decompressor) -> Result<(), ChunkFault> {
-        let total: u64 = parts.buckets.iter().map(Block::size).sum();
-        let end = MARGIN + total as usize;
+        let total = parts.buckets.iter().map(Block::size).fold(0, u64::saturating_add);
+        let end = MARGIN.saturating_add(total as usize);
         if self.buckets.len() < end {
             self.buckets.resize(end, 0);
         }
@@ -109,7 +114,7 @@ impl<'a> Parts<'a> {
             let bytes = cursor.take(size).ok_or(ChunkFault::Ends("the buckets"))?;
             let bucket =
                 Block::parse(codec, bytes, "a bucket", limit.min(MAX_CHUNK_SIZE).saturating_sub(total))?;
-            total += bucket.size();
+            total = total.saturating_add(bucket.size());
             buckets.push(bucket);
         }
         let buffers = cut_buffers(&table, &buckets)?;
@@ -128,11 +133,8 @@ fn cut_buffers(table: &Header, buckets: &[Block<'_>]) -> Result<Vec<BufferPart>,
     let mut begin = MARGIN;
     let mut buffers = Vec::with_capacity(table.buffer_lengths.len());
     for &len in &table.buffer_lengths {
-        if buckets.is_empty() || len > left {
-            return Err(ChunkFault::Buckets);
-        }
-        left -= len;
-        let end = begin + len as usize;
+        left = left.checked_sub(len).filter(|_| !buckets.is_empty()).ok_or(ChunkFault::Buckets)?;
+        let end = begin.saturating_add(len as usize);
         buffers.push(BufferPart { begin, end });
         begin = end;
         while left == 0
@@ -158,7 +160,8 @@ fn check_output_size(
     buffers: &[BufferPart],
     transitions: u64,
 ) -> Result<(), ChunkFault> {
-    let buffered: u64 = buffers.iter().map(|buffer| (buffer.end - buffer.begin) as u64).sum();
+    let lens = buffers.iter().map(|buffer| buffer.end.saturating_sub(buffer.begin) as u64);
+    let buffered = lens.fold(0, u64::saturating_add);
     let chains = transitions.saturating_mul(4).saturating_add(1);
     let steps = chains.saturating_mul(table.nodes.len() as u64);
     let limit = steps.saturating_mul(MOST_BYTES_OF_STEP).saturating_add(buffered);
