@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use recordfusion::{RecordFile, error_message};
-use recordfusion_core::Verification;
+use recordfusion_core::{LostRegion, Verification};
 
 use super::Outcome;
 use super::session::{TableArgs, connector, context, files};
 
-/// Check every hash and decode every chunk; one line for each file, exit code 1 if any is bad
+/// Check every hash and decode every chunk; one line for each sound file and for each fault, exit code 1 if any file is bad
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// Files, globs or folders
@@ -47,10 +47,20 @@ async fn verify(file: &RecordFile) -> Result<Verification, Box<dyn Error + Send 
 fn report(name: &str, outcome: Result<Verification, Box<dyn Error + Send + Sync>>) -> io::Result<usize> {
     let mut out = io::stdout();
     match outcome {
-        Ok(done) => {
-            let Verification { chunks, records, decoded_size } = done;
+        Ok(Verification { chunks, records, decoded_size, faults }) if faults.is_empty() => {
             writeln!(out, "ok   {name}: {records} records in {chunks} chunks, {decoded_size} bytes decoded")?;
             Ok(0)
+        }
+        Ok(Verification { chunks, records, faults, .. }) => {
+            for LostRegion { begin, end, reason } in &faults {
+                writeln!(
+                    out,
+                    "bad  {name}: damaged at byte {begin}: {reason}; {} bytes are lost",
+                    end - begin
+                )?;
+            }
+            writeln!(out, "bad  {name}: {records} records in {chunks} chunks are whole")?;
+            Ok(1)
         }
         Err(error) => {
             let message = error_message(error.as_ref());

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use bytes::Bytes;
 use futures::future::BoxFuture;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream, StreamExt};
 
 use crate::{
     Error, Inspection, MessageType, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result,
@@ -19,6 +20,9 @@ pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 
 /// The records of a file as bytes.
 pub type BlockStream = BoxStream<'static, Result<RecordBlock>>;
+
+/// The bytes of a file, piece by piece.
+pub type ByteStream = BoxStream<'static, Result<Bytes>>;
 
 /// A record file format.
 pub trait Connector: Debug + Send + Sync {
@@ -101,11 +105,24 @@ pub trait Connector: Debug + Send + Sync {
     /// The first fault met.
     fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>>;
 
-    /// Checks every hash and decodes every chunk.
+    /// Checks every hash and decodes every chunk, and goes on behind faults.
     ///
     /// # Errors
-    /// The first fault met.
+    /// [`Error::WrongFormat`] if nothing of the file is of this format; [`Error::Store`] if the store fails.
     fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>>;
+
+    /// The bytes of a sound file of the chunks that a scan would read that skips damage, in file order. They are
+    /// copied as they are stored, after it was checked that they can be decoded; of `options`, only those count that
+    /// say how records are found in the file. Chunks, records and lost regions are counted.
+    ///
+    /// # Errors
+    /// The stream ends with [`Error::WrongFormat`] or [`Error::Store`] as [`Self::verify`], with those of the options,
+    /// or with [`Error::Unsupported`] for a chunk that a limit forbids to read, and for formats without repair.
+    fn repair(&self, file: &RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
+        let _ = (file, options, counters);
+        let error = Error::Unsupported(format!("{} files cannot be repaired", self.name()));
+        stream::once(async { Err(error) }).boxed()
+    }
 }
 
 /// The columns of one or more files, and how they are read.

@@ -36,19 +36,46 @@ impl OnCorruption {
     }
 }
 
-/// Bytes of a file between intact chunks. How many records they held is not known.
+/// What becomes of a last chunk that the file ends in the middle of: the option `on_truncated`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnTruncated {
+    /// It is damage, like any other: see [`OnCorruption`].
+    #[default]
+    Error,
+    /// The file is still being written: what is whole is read.
+    End,
+}
+
+impl OnTruncated {
+    /// The option.
+    pub const OPTION: OptionInfo = OptionInfo::new(
+        "on_truncated",
+        "error | end",
+        "A last chunk that is cut off: damage, or the end of a file that is still being written",
+    );
+
+    /// Reads the option; other names are not looked at. An empty value is none.
+    ///
+    /// # Errors
+    /// [`crate::Error::Option`] for another value.
+    pub fn from_options(options: &Options) -> Result<Self> {
+        const WORDS: [(&str, OnTruncated); 2] = [("error", OnTruncated::Error), ("end", OnTruncated::End)];
+        Ok(options.choose(Self::OPTION.name, &WORDS)?.unwrap_or_default())
+    }
+}
+
+/// Bytes of a file that are lost, or in which a fault was found. How many records they held is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostRegion {
     /// Offset in the file of the first byte that is lost.
     pub begin: u64,
-    /// Offset of the first byte behind it: of the next intact chunk, or the end of the file.
+    /// Offset of the first byte behind it: where reading went on, or the end of the file.
     pub end: u64,
     /// What is wrong at its first byte.
     pub reason: String,
 }
 
-/// The regions that a scan passed over, with the names of their files. A region belongs to the byte range that
-/// owns the chunk before it, so that the ranges of a file report each once.
+/// The regions that a scan passed over, with the names of their files. The ranges of a file report each once.
 #[derive(Debug, Default)]
 pub struct LostRegions(Mutex<Vec<(String, LostRegion)>>);
 
@@ -86,6 +113,15 @@ mod tests {
         assert_eq!(policy("Skip").expect("a word"), OnCorruption::Skip);
         let message = policy("ignore").unwrap_err().to_string();
         assert_eq!(message, "option 'on_corruption': 'ignore' is not one of error, skip");
+    }
+
+    #[test]
+    fn a_cut_chunk_is_damage_unless_said_otherwise() {
+        let policy = |text: &str| OnTruncated::from_options(&Options::new().with("on_truncated", text));
+        assert_eq!(policy("").expect("none"), OnTruncated::Error);
+        assert_eq!(policy("END").expect("a word"), OnTruncated::End);
+        let message = policy("skip").unwrap_err().to_string();
+        assert_eq!(message, "option 'on_truncated': 'skip' is not one of error, end");
     }
 
     #[test]

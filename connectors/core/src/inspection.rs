@@ -1,5 +1,7 @@
 //! What a file is made of, for people.
 
+use crate::LostRegion;
+
 /// A structured description of one file.
 #[derive(Debug, Clone, Default)]
 pub struct Inspection {
@@ -46,4 +48,6 @@ pub struct Verification {
     pub records: u64,
     /// Sum of the record sizes in bytes.
     pub decoded_size: u64,
+    /// All faults, in file order: what a scan that skips damage loses to each, and why. None if the file is sound.
+    pub faults: Vec<LostRegion>,
 }

@@ -20,7 +20,8 @@
 //! batch of small ones, and [`row_counts`] makes batches of nothing but a number of rows.
 //!
 //! What becomes of damage is the user's choice, [`OnCorruption`]: whatever is passed over is counted and kept as a
-//! [`LostRegion`] in the [`ScanCounters`].
+//! [`LostRegion`] in the [`ScanCounters`]. [`Connector::verify`] finds all of it, and [`Connector::repair`] copies
+//! what is whole to a file without it. [`Limits`] bound the memory that any file can take.
 
 mod block;
 mod bounds;
@@ -33,6 +34,7 @@ mod file;
 mod filter;
 mod gather;
 mod inspection;
+mod limits;
 mod options;
 mod projection;
 mod read_ahead;
@@ -41,8 +43,8 @@ mod write;
 
 pub use block::{RecordBlock, RecordBlockBuilder};
 pub use bounds::{ColumnBounds, Nulls};
-pub use connector::{BatchStream, BlockStream, Connector, ScanRequest, Table};
-pub use corruption::{LostRegion, LostRegions, OnCorruption};
+pub use connector::{BatchStream, BlockStream, ByteStream, Connector, ScanRequest, Table};
+pub use corruption::{LostRegion, LostRegions, OnCorruption, OnTruncated};
 pub use count::row_counts;
 pub use counters::{Counter, ScanCounters, Unit};
 pub use error::{Error, Result};
@@ -50,6 +52,7 @@ pub use file::RecordFile;
 pub use filter::RowFilter;
 pub use gather::{GatheredBlocks, LARGE_BLOCK, Piece, first_blocks};
 pub use inspection::{ChunkSummary, Inspection, Verification};
+pub use limits::Limits;
 pub use options::{OptionInfo, Options, nearest_names};
 pub use projection::{ColumnProjection, Projection, Selection};
 pub use read_ahead::ReadAhead;

@@ -71,11 +71,11 @@ impl RunningChecksum {
     /// Says that no part is asked for any more that begins before `position`. Gives the offset of the first byte
     /// that is still needed; `None` if nothing that is kept is of use.
     pub fn forget(&mut self, position: u64) -> Option<u64> {
-        while self.sums.len() > 1 && self.begin + STEP as u64 <= position {
+        while self.sums.len() > 1 && self.next_begin() <= position {
             self.sums.pop_front();
-            self.begin += STEP as u64;
+            self.begin = self.next_begin();
         }
-        (self.begin + STEP as u64 > position).then_some(self.begin)
+        (self.next_begin() > position).then_some(self.begin)
     }
 
     /// The checksum of the bytes from offset `from` to `to`, out of `bytes`, which begin at the offset `begin`;
@@ -87,6 +87,16 @@ impl RunningChecksum {
         Some(self.kind.remove(before, whole, len))
     }
 
+    /// Offset of the second kept checksum.
+    fn next_begin(&self) -> u64 {
+        self.place(1)
+    }
+
+    /// Offset of a kept checksum.
+    fn place(&self, index: usize) -> u64 {
+        self.begin.saturating_add(index.saturating_mul(STEP) as u64)
+    }
+
     /// The checksum from the begin of the run to `position`.
     fn up_to(&mut self, begin: u64, bytes: &[u8], position: u64) -> Option<u32> {
         let slice = |from: u64, to: u64| {
@@ -95,11 +105,11 @@ impl RunningChecksum {
         };
         let step = usize::try_from(position.checked_sub(self.begin)?).ok()? / STEP;
         while self.sums.len() <= step {
-            let from = self.begin + ((self.sums.len() - 1) * STEP) as u64;
-            let sum = self.kind.append(*self.sums.back()?, slice(from, from + STEP as u64)?);
+            let from = self.place(self.sums.len().saturating_sub(1));
+            let sum = self.kind.append(*self.sums.back()?, slice(from, from.saturating_add(STEP as u64))?);
             self.sums.push_back(sum);
         }
-        let from = self.begin + (step * STEP) as u64;
+        let from = self.place(step);
         Some(self.kind.append(*self.sums.get(step)?, slice(from, position)?))
     }
 }

@@ -7,17 +7,15 @@ use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, Connector, Inspection, MessageType, OptionInfo, Options, RecordFile, Result,
-    ScanCounters, ScanRequest, Table, Verification, Writer, first_blocks,
+    BatchStream, BlockStream, ByteStream, Connector, Inspection, Limits, MessageType, OptionInfo, Options,
+    RecordFile, Result, ScanCounters, ScanRequest, Table, Verification, Writer, first_blocks,
 };
 use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan};
 
-use crate::fault::Limits;
 use crate::header::{ChunkHeader, HEADER_LEN};
 use crate::inspect::{inspect, verify};
 use crate::options::{ContainerOptions, OPTIONS, ReadOptions};
-use crate::read::ReadError;
-use crate::{scan, sink};
+use crate::{repair, scan, sink};
 
 /// Multiples at which ranges are cut. The format has no blocks; cuts that are finer find no more chunks.
 const ALIGNMENT: u64 = 64 << 10;
@@ -40,10 +38,7 @@ impl Connector for RecordioConnector {
     }
 
     fn recognises(&self, prefix: &[u8]) -> bool {
-        prefix.first_chunk().is_some_and(|header| {
-            let limits = Limits { payload: u32::MAX, ..Limits::default() };
-            ChunkHeader::parse(header, &limits).is_ok()
-        })
+        prefix.first_chunk().is_some_and(|header| ChunkHeader::parse(header, &Limits::same(u64::MAX)).is_ok())
     }
 
     fn range_alignment(&self) -> u64 {
@@ -104,7 +99,11 @@ impl Connector for RecordioConnector {
     }
 
     fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>> {
-        verify(file).map(|outcome| outcome.map_err(ReadError::of(file))).boxed()
+        verify(file).boxed()
+    }
+
+    fn repair(&self, file: &RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
+        repair::repair(file.clone(), options, counters)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What can be wrong with a chunk, in plain words (section 4). The reader adds the file and the place.
 
+use recordfusion_core::Limits;
+
 use crate::header::Layout;
 
 /// Why the bytes at some place are no intact chunk.
@@ -71,7 +73,7 @@ pub enum Fault {
         /// Offset of the inner chunk in the file.
         inner: u64,
     },
-    /// The payload is larger than an option allows. This is no damage.
+    /// A payload or a record is larger than an option allows. This is no damage.
     #[error("{what} is more than the {limit} bytes that the option '{option}' allows")]
     Limit {
         /// What is too large.
@@ -83,25 +85,12 @@ pub enum Fault {
     },
 }
 
-/// The largest payloads that are read. Neither is a property of the format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of a payload as it is stored.
-    pub payload: u32,
-    /// Bytes of a payload after decompression.
-    pub decompressed: u32,
-}
-
-impl Limits {
-    /// The option for [`Self::payload`].
-    pub const PAYLOAD: &'static str = "max_payload_bytes";
-    /// The option for [`Self::decompressed`].
-    pub const DECOMPRESSED: &'static str = "max_decompressed_bytes";
-}
-
-impl Default for Limits {
-    /// 256 MiB each.
-    fn default() -> Self {
-        Self { payload: 256 << 20, decompressed: 256 << 20 }
+impl Fault {
+    /// Whether the file ends too early for the chunk, as far as its header tells.
+    pub fn is_cut(&self) -> bool {
+        matches!(self, Self::HeaderCut | Self::PayloadCut { .. })
     }
 }
+
+/// The limits unless options say otherwise: 256 MiB each.
+pub const LIMITS: Limits = Limits::same(256 << 20);

@@ -44,9 +44,9 @@ impl Output {
         const PART: usize = 64 << 10;
         loop {
             let before = self.bytes.len();
-            self.reserve(PART.min(self.limit - before + 1))?;
-            let read =
-                stream.by_ref().take(PART.min(self.limit - before + 1) as u64).read_to_end(&mut self.bytes);
+            let room = self.limit.saturating_sub(before).saturating_add(1).min(PART);
+            self.reserve(room)?;
+            let read = stream.by_ref().take(room as u64).read_to_end(&mut self.bytes);
             read.map_err(|error| error.to_string())?;
             if self.bytes.len() > self.limit {
                 return Err(self.exceed());
@@ -100,13 +100,13 @@ impl Output {
         if len > most {
             return Err(format!("a block of {len} bytes is more than the {most} that the framing allows"));
         }
-        if len > self.limit - self.bytes.len() {
+        if len > self.limit.saturating_sub(self.bytes.len()) {
             return Err(self.exceed());
         }
         let begin = self.bytes.len();
         self.reserve(len)?;
         if compressed {
-            self.bytes.resize(begin + len, 0);
+            self.bytes.resize(begin.saturating_add(len), 0);
             let out = self.bytes.get_mut(begin..).unwrap_or_default();
             decoder.decompress(block, out).map_err(|error| error.to_string())?;
         } else {
@@ -205,7 +205,7 @@ pub fn encode_old(bytes: &[u8]) -> FrameResult<Vec<u8>> {
     let mut encoder = snap::raw::Encoder::new();
     for block in bytes.chunks(OLD_BLOCK) {
         let compressed = encoder.compress_vec(block).map_err(|error| error.to_string())?;
-        let is_smaller = compressed.len() < block.len() - block.len() / 8;
+        let is_smaller = compressed.len() < block.len().saturating_sub(block.len() / 8);
         let data = if is_smaller { &compressed } else { block };
         out.push(u8::from(is_smaller));
         out.extend(u16::try_from(data.len()).map_err(|error| error.to_string())?.to_be_bytes());

@@ -1,7 +1,9 @@
 //! Chunk headers and their three layouts (section 1).
 
+use recordfusion_core::Limits;
+
 use crate::checksum::Checksum;
-use crate::fault::{Fault, Limits};
+use crate::fault::Fault;
 
 /// What a chunk begins with: 0x01020304, little endian.
 pub const MAGIC: [u8; 4] = [0x04, 0x03, 0x02, 0x01];
@@ -158,11 +160,11 @@ impl ChunkHeader {
         if !known.iter().any(|(_, codec)| has_room(codec)) {
             return Err(self.count_fault());
         }
-        if self.size > limits.payload {
+        if u64::from(self.size) > limits.chunk {
             return Err(Fault::Limit {
                 what: format!("a payload of {} bytes", self.size),
-                limit: limits.payload.into(),
-                option: Limits::PAYLOAD,
+                limit: limits.chunk,
+                option: Limits::CHUNK,
             });
         }
         Ok(())
@@ -174,7 +176,7 @@ impl ChunkHeader {
 
     /// Bytes of header and payload.
     pub fn chunk_len(&self) -> u64 {
-        HEADER_LEN as u64 + u64::from(self.size)
+        u64::from(self.size).saturating_add(HEADER_LEN as u64)
     }
 
     /// What the header may mean: one layout or two, with their codecs.
@@ -253,7 +255,7 @@ mod tests {
     const PAYLOAD: &[u8] = b"\x05\0\0\0Hello\0\0\0\0\x06\0\0\0World!";
 
     fn parse(bytes: &[u8; 20]) -> Result<ChunkHeader, Fault> {
-        ChunkHeader::parse(bytes, &Limits::default())
+        ChunkHeader::parse(bytes, &crate::fault::LIMITS)
     }
 
     #[test]
@@ -292,7 +294,7 @@ mod tests {
                 Fault::Limit {
                     what: "a payload of 268435457 bytes".to_string(),
                     limit: 256 << 20,
-                    option: "max_payload_bytes",
+                    option: "max_chunk_size",
                 },
             ),
             (fluid(3, Codec::None, 3).expect("has it"), Fault::Size(3)),

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use recordfusion_core::{ChunkSummary, Inspection, RecordFile, Result, ScanCounters, Verification};
+use recordfusion_core::{ChunkSummary, Error, Inspection, RecordFile, Result, ScanCounters, Verification};
 
-use crate::fault::Limits;
+use crate::fault::{Fault, LIMITS};
 use crate::header::{ChunkHeader, Codec, LENGTH_LEN, Layout};
-use crate::read::{ChunkSource, HeaderWalk, ReadError, ReadResult, StrictReader};
+use crate::options::ContainerOptions;
+use crate::read::{ChunkSource, FORMAT, HeaderWalk, ReadError, ReadResult, RecoveringReader};
 
 /// Describes the file. Headers are enough for chunks that are not compressed; of others the sizes of the records,
 /// and the layout, are known only by reading them.
@@ -19,7 +20,7 @@ pub(crate) async fn inspect(file: &RecordFile) -> Result<Inspection> {
 
 async fn list_chunks(file: &RecordFile, inspection: &mut Inspection) -> ReadResult<()> {
     let counters = Arc::new(ScanCounters::default());
-    let limits = Limits::default();
+    let limits = LIMITS;
     let mut walk = HeaderWalk::new(file.clone(), limits, Arc::clone(&counters));
     let mut chunks = ChunkSource::new(file.clone(), 0, 0, limits, counters);
     while let Some((begin, header)) = walk.next(file.size).await? {
@@ -28,11 +29,11 @@ async fn list_chunks(file: &RecordFile, inspection: &mut Inspection) -> ReadResu
             _ => read_chunk(&mut chunks, begin).await?,
         };
         let (layout, codec) = reading;
-        inspection.records += u64::from(header.count);
+        inspection.records = inspection.records.saturating_add(header.count.into());
         inspection.decoded_size = inspection.decoded_size.saturating_add(decoded_size);
         inspection.chunks.push(ChunkSummary {
             begin,
-            end: begin + header.chunk_len(),
+            end: begin.saturating_add(header.chunk_len()),
             kind: layout.name().to_string(),
             codec: codec.name().to_string(),
             records: header.count.into(),
@@ -50,21 +51,38 @@ fn record_bytes(header: &ChunkHeader, decompressed: u64) -> u64 {
 
 async fn read_chunk(chunks: &mut ChunkSource, begin: u64) -> ReadResult<((Layout, Codec), u64)> {
     let mut chunk = chunks.chunk_at(begin).await?.map_err(ReadError::at(begin))?;
-    let block = chunk.decode(&Limits::default(), &ScanCounters::default()).map_err(ReadError::at(begin))?;
+    let block = chunk.decode(&LIMITS, &ScanCounters::default()).map_err(ReadError::at(begin))?;
     Ok((chunk.reading, record_bytes(&chunk.header, block.data().len() as u64)))
 }
 
-/// Checks every checksum and decodes every chunk.
-pub(crate) async fn verify(file: &RecordFile) -> ReadResult<Verification> {
+/// Checks every checksum and decodes every chunk; goes on behind faults.
+pub(crate) async fn verify(file: &RecordFile) -> Result<Verification> {
     let counters = Arc::new(ScanCounters::default());
-    let limits = Limits::default();
-    let mut chunks = StrictReader::open(file.clone(), 0..file.size, limits, Arc::clone(&counters)).await?;
+    let options = ContainerOptions::default();
+    let mut chunks =
+        RecoveringReader::open(file.clone(), 0..file.size, options, Arc::clone(&counters)).await?;
     let mut verification = Verification::default();
-    while let Some(mut chunk) = chunks.next().await? {
-        let block = chunk.decode(&limits, &counters).map_err(ReadError::at(chunk.begin))?;
-        verification.chunks += 1;
-        verification.records += block.len() as u64;
-        verification.decoded_size += record_bytes(&chunk.header, block.data().len() as u64);
+    while let Some((chunk, block)) = chunks.next().await? {
+        let decoded_size = record_bytes(&chunk.header, block.data().len() as u64);
+        verification.chunks = verification.chunks.saturating_add(1);
+        verification.records = verification.records.saturating_add(block.len() as u64);
+        verification.decoded_size = verification.decoded_size.saturating_add(decoded_size);
     }
+    if verification.chunks == 0 && file.size > 0 {
+        check_begin(file, Arc::clone(&counters)).await?;
+    }
+    verification.faults = counters.lost_regions.all().into_iter().map(|(_, region)| region).collect();
     Ok(verification)
+}
+
+/// Checks that a file in which no chunk is intact begins at least like one of this format.
+pub(crate) async fn check_begin(file: &RecordFile, counters: Arc<ScanCounters>) -> Result<()> {
+    match ChunkSource::new(file.clone(), 0, 0, LIMITS, counters).chunk_at(0).await? {
+        Err(fault @ Fault::Magic(_)) => Err(Error::WrongFormat {
+            file: file.name.clone(),
+            format: FORMAT,
+            reason: format!("it has no intact chunk, and at byte 0 {fault}"),
+        }),
+        _ => Ok(()),
+    }
 }

@@ -11,6 +11,17 @@
 //! These are functions on bytes without input or output. Above them, `read` fetches chunks from an object store,
 //! strictly or passing over damage, and [`RecordioConnector`] is what the engine sees.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
+
 pub mod checksum;
 mod connector;
 pub mod fault;
@@ -20,8 +31,14 @@ mod inspect;
 mod options;
 pub mod payload;
 mod read;
+mod repair;
 mod scan;
+#[allow(clippy::arithmetic_side_effects, reason = "the numbers are those of rows in memory, not of a file")]
 mod sink;
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "the numbers are those of records in memory, not of a file"
+)]
 pub mod write;
 
 pub use connector::RecordioConnector;

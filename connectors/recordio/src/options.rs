@@ -2,25 +2,27 @@
 
 use std::sync::LazyLock;
 
-use recordfusion_core::{Error, OnCorruption, OptionInfo, Options, Result};
+use recordfusion_core::{Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
 use recordfusion_protobuf::ProtobufOptions;
 
-use crate::fault::Limits;
+use crate::fault::LIMITS;
 
 /// The options of the container.
 const CONTAINER: &[OptionInfo] = &[
     OnCorruption::OPTION,
+    OnTruncated::OPTION,
     OptionInfo::new(
         "trust_headers",
         "true | false",
         "Count rows by the numbers in chunk headers, which no checksum guards, or by reading",
     ),
-    OptionInfo::new(Limits::PAYLOAD, "SIZE", "Largest payload of a chunk, by default 256M"),
+    OptionInfo::new(Limits::CHUNK, "SIZE", "Largest payload of a chunk as it is stored, by default 256M"),
     OptionInfo::new(
-        Limits::DECOMPRESSED,
+        Limits::DECODED_CHUNK,
         "SIZE",
         "Largest payload of a chunk after decompression, by default 256M",
     ),
+    OptionInfo::new(Limits::RECORD, "SIZE", "Largest record, by default 256M"),
 ];
 
 /// The options of reading: those of the records, then those of the container.
@@ -39,12 +41,20 @@ pub(crate) struct ReadOptions {
 }
 
 /// How records are found in a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContainerOptions {
     /// What becomes of damage.
     pub on_corruption: OnCorruption,
-    /// The largest payloads.
+    /// What becomes of a last chunk that is not whole.
+    pub on_truncated: OnTruncated,
+    /// The largest payloads and records.
     pub limits: Limits,
+}
+
+impl Default for ContainerOptions {
+    fn default() -> Self {
+        Self { on_corruption: OnCorruption::default(), on_truncated: OnTruncated::default(), limits: LIMITS }
+    }
 }
 
 impl ReadOptions {
@@ -54,18 +64,13 @@ impl ReadOptions {
     /// Unknown or contradictory options; a value that its option cannot have.
     pub fn from_options(options: &Options) -> Result<Self> {
         options.reject_unknown(&OPTIONS)?;
-        let default = Limits::default();
-        let limit = |name, default: u32| {
-            let size = options.size(name, 4..=u32::MAX.into())?;
-            Ok::<u32, Error>(size.and_then(|size| u32::try_from(size).ok()).unwrap_or(default))
-        };
-        let limits = Limits {
-            payload: limit(Limits::PAYLOAD, default.payload)?,
-            decompressed: limit(Limits::DECOMPRESSED, default.decompressed)?,
-        };
         Ok(Self {
             records: ProtobufOptions::from_options(options)?,
-            container: ContainerOptions { on_corruption: OnCorruption::from_options(options)?, limits },
+            container: ContainerOptions {
+                on_corruption: OnCorruption::from_options(options)?,
+                on_truncated: OnTruncated::from_options(options)?,
+                limits: Limits::from_options(options, LIMITS, 4..=u32::MAX.into())?,
+            },
             trust_headers: options
                 .choose("trust_headers", &[("true", true), ("false", false)])?
                 .unwrap_or(true),

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use arrow::buffer::Buffer;
 use bytes::Bytes;
-use recordfusion_core::RecordBlock;
+use recordfusion_core::{Limits, RecordBlock};
 
-use crate::fault::{Fault, Limits};
+use crate::fault::Fault;
 use crate::framing::{self, FrameResult, Output};
 use crate::header::{ChunkHeader, Codec, LENGTH_LEN, Layout};
 
@@ -34,6 +34,7 @@ pub fn decode(
     };
     places.advance(&data);
     let places = places.finish(size)?;
+    check_records(&places, limits)?;
     RecordBlock::new(data, places, begin).ok_or(Fault::Count { claimed: header.count, size })
 }
 
@@ -43,7 +44,7 @@ fn decompress<'a>(
     payload: &'a [u8],
     limits: &Limits,
 ) -> Result<Cow<'a, [u8]>, Fault> {
-    let mut out = Output::new(limits.decompressed);
+    let mut out = Output::new(u32::try_from(limits.decoded_chunk).unwrap_or(u32::MAX));
     let result = match (layout, codec) {
         (_, Codec::None) => return Ok(Cow::Borrowed(payload)),
         (Layout::Go, Codec::Snappy) => framing::decode(payload, &mut out),
@@ -64,10 +65,22 @@ fn decompressed(
         Ok(()) => Ok(out.bytes),
         Err(_) if out.exceeded() => Err(Fault::Limit {
             what: "the decompressed payload".to_string(),
-            limit: limits.decompressed.into(),
-            option: Limits::DECOMPRESSED,
+            limit: limits.decoded_chunk,
+            option: Limits::DECODED_CHUNK,
         }),
         Err(reason) => Err(Fault::Decompression { codec: codec.name(), reason }),
+    }
+}
+
+fn check_records(places: &[(u32, u32)], limits: &Limits) -> Result<(), Fault> {
+    let longest = places.iter().map(|(begin, end)| u64::from(end.saturating_sub(*begin))).max();
+    match longest.filter(|len| *len > limits.record) {
+        None => Ok(()),
+        Some(len) => Err(Fault::Limit {
+            what: format!("a record of {len} bytes"),
+            limit: limits.record,
+            option: Limits::RECORD,
+        }),
     }
 }
 
@@ -98,7 +111,7 @@ impl Places {
         while self.places.len() < self.count as usize
             && let Some(length) = data.get(self.next..).and_then(<[u8]>::first_chunk)
         {
-            let begin = self.next + LENGTH_LEN as usize;
+            let begin = self.next.saturating_add(LENGTH_LEN as usize);
             self.next = begin.saturating_add(u32::from_le_bytes(*length) as usize);
             // Exact within the data, whose length the limits keep below 4 GiB.
             self.places.push((begin as u32, self.next as u32));
@@ -118,7 +131,10 @@ impl Places {
         if known < count {
             return Err(Fault::RecordCut { index: known, count });
         }
-        if next < size { Err(Fault::LeftOver(size - next)) } else { Ok(places) }
+        match size.saturating_sub(next) {
+            0 => Ok(places),
+            left => Err(Fault::LeftOver(left)),
+        }
     }
 }
 

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, Error, OnCorruption, RecordFile, Result, ScanCounters, ScanRequest,
+    BatchStream, BlockStream, Error, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result,
+    ScanCounters, ScanRequest,
 };
 use recordfusion_protobuf::{ScanPlan, scan_batches};
 
-use crate::fault::Limits;
 use crate::options::ContainerOptions;
 use crate::read::{
     ChunkSource, HeaderWalk, ReadError, ReadResult, RecoveringReader, Seam, Start, StrictReader,
+    is_unfinished,
 };
 
 /// The records of a range as bytes, a block a chunk.
@@ -23,41 +24,82 @@ pub(crate) fn records(
     counters: Arc<ScanCounters>,
 ) -> BlockStream {
     match options.on_corruption {
-        OnCorruption::Error => strict_records(file, range, options.limits, counters),
-        OnCorruption::Skip => recovered_records(file, range, options.limits, counters),
+        OnCorruption::Error => strict_records(file, range, options, counters),
+        OnCorruption::Skip => recovered_records(file, range, options, counters),
     }
 }
 
 fn strict_records(
     file: RecordFile,
     range: Range<u64>,
-    limits: Limits,
+    options: ContainerOptions,
     counters: Arc<ScanCounters>,
 ) -> BlockStream {
-    let open = async move {
-        let chunks = StrictReader::open(file.clone(), range, limits, Arc::clone(&counters)).await;
-        let chunks = chunks.map_err(ReadError::of(&file))?;
-        let state = (chunks, file, counters);
-        Ok::<_, Error>(stream::try_unfold(state, move |(mut chunks, file, counters)| async move {
-            let Some(mut chunk) = chunks.next().await.map_err(ReadError::of(&file))? else { return Ok(None) };
-            let block = chunk.decode(&limits, &counters).map_err(ReadError::at(chunk.begin));
-            let block = block.map_err(ReadError::of(&file))?;
-            Ok(Some((block, (chunks, file, counters))))
-        }))
-    };
-    stream::once(open).try_flatten().boxed()
+    let state = StrictBlocks { file, range, options, counters, chunks: None };
+    stream::try_unfold(state, |mut blocks| async move {
+        let file = blocks.file.clone();
+        let block = blocks.next().await.map_err(ReadError::of(&file))?;
+        Ok(block.map(|block| (block, blocks)))
+    })
+    .boxed()
+}
+
+struct StrictBlocks {
+    file: RecordFile,
+    range: Range<u64>,
+    options: ContainerOptions,
+    counters: Arc<ScanCounters>,
+    chunks: Option<StrictReader>,
+}
+
+impl StrictBlocks {
+    async fn next(&mut self) -> ReadResult<Option<RecordBlock>> {
+        let next = self.read().await;
+        end_if_unfinished(next, &self.file, self.options, &self.counters).await
+    }
+
+    async fn read(&mut self) -> ReadResult<Option<RecordBlock>> {
+        let limits = self.options.limits;
+        let chunks = match &mut self.chunks {
+            Some(chunks) => chunks,
+            none => {
+                let (file, counters) = (self.file.clone(), Arc::clone(&self.counters));
+                none.insert(StrictReader::open(file, self.range.clone(), limits, counters).await?)
+            }
+        };
+        let Some(mut chunk) = chunks.next().await? else { return Ok(None) };
+        chunk.decode(&limits, &self.counters).map(Some).map_err(ReadError::at(chunk.begin))
+    }
+}
+
+/// What was read next; nothing if that is a chunk that is still being written, and may be.
+async fn end_if_unfinished<T>(
+    next: ReadResult<Option<T>>,
+    file: &RecordFile,
+    options: ContainerOptions,
+    counters: &Arc<ScanCounters>,
+) -> ReadResult<Option<T>> {
+    match next {
+        Err(ReadError::Damage { begin, fault })
+            if options.on_truncated == OnTruncated::End
+                && is_unfinished(file, begin, &fault, options.limits, counters).await? =>
+        {
+            Ok(None)
+        }
+        next => next,
+    }
 }
 
 fn recovered_records(
     file: RecordFile,
     range: Range<u64>,
-    limits: Limits,
+    options: ContainerOptions,
     counters: Arc<ScanCounters>,
 ) -> BlockStream {
     let open = async move {
-        let reader = RecoveringReader::open(file, range, limits, counters).await?;
+        let reader = RecoveringReader::open(file, range, options, counters).await?;
         Ok::<_, Error>(stream::try_unfold(reader, |mut reader| async move {
-            Ok(reader.next().await?.map(|block| (block, reader)))
+            Ok(reader.next().await?.map(|(_, block)| (block, reader)))
         }))
     };
     stream::once(open).try_flatten().boxed()
@@ -96,21 +138,14 @@ fn read_counts(request: &ScanRequest, options: ContainerOptions) -> BoxStream<'s
 fn header_counts(request: ScanRequest, options: ContainerOptions) -> BoxStream<'static, Result<u64>> {
     let open = async move {
         let file = request.file.clone();
-        let mut walk = HeaderWalk::new(file.clone(), options.limits, Arc::clone(&request.counters));
-        let start = match request.range.start < request.range.end {
-            true => walk.seek(request.range.start).await.map_err(ReadError::of(&file))?,
-            false => return Ok(stream::empty().boxed()),
-        };
-        if start == Start::Far {
-            return Ok(read_counts(&request, options));
+        let walk = HeaderWalk::new(file.clone(), options.limits, Arc::clone(&request.counters));
+        let end = request.range.end.min(file.size);
+        let mut count = HeaderCount { walk, end, last: None, options, request };
+        match count.seek().await.map_err(ReadError::of(&file))? {
+            None => return Ok(stream::empty().boxed()),
+            Some(Start::Far) => return Ok(read_counts(&count.request, options)),
+            Some(Start::At { .. }) => {}
         }
-        let count = HeaderCount {
-            walk,
-            end: request.range.end.min(file.size),
-            last: None,
-            limits: options.limits,
-            request,
-        };
         let counts = stream::try_unfold(count, |mut count| async move {
             let file = count.request.file.clone();
             let next = count.next().await.map_err(ReadError::of(&file))?;
@@ -126,12 +161,26 @@ struct HeaderCount {
     end: u64,
     /// Begin of the last chunk.
     last: Option<u64>,
-    limits: Limits,
+    options: ContainerOptions,
     request: ScanRequest,
 }
 
 impl HeaderCount {
+    /// Goes to the first chunk of the range, if there may be one.
+    async fn seek(&mut self) -> ReadResult<Option<Start>> {
+        if self.request.range.start >= self.request.range.end {
+            return Ok(None);
+        }
+        let start = self.walk.seek(self.request.range.start).await.map(Some);
+        end_if_unfinished(start, &self.request.file, self.options, &self.request.counters).await
+    }
+
     async fn next(&mut self) -> ReadResult<Option<u64>> {
+        let next = self.count_chunk().await;
+        end_if_unfinished(next, &self.request.file, self.options, &self.request.counters).await
+    }
+
+    async fn count_chunk(&mut self) -> ReadResult<Option<u64>> {
         if let Some((begin, header)) = self.walk.next(self.end).await? {
             self.last = Some(begin);
             self.request.counters.chunks_counted.add(1);
@@ -140,7 +189,7 @@ impl HeaderCount {
         if let Some(last) = self.last.take().filter(|_| self.walk.index().is_none()) {
             let seam = Seam { range_end: self.end, last, position: self.walk.position() };
             let (file, counters) = (self.request.file.clone(), Arc::clone(&self.request.counters));
-            let mut chunks = ChunkSource::new(file, self.end, self.end, self.limits, counters);
+            let mut chunks = ChunkSource::new(file, self.end, self.end, self.options.limits, counters);
             seam.check(&mut chunks).await?;
         }
         Ok(None)

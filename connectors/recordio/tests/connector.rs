@@ -34,8 +34,8 @@ fn options_are_checked() {
         (&[("on_corruption", "ignore")], "option 'on_corruption': 'ignore' is not one of error, skip"),
         (&[("trust_headers", "no")], "option 'trust_headers': 'no' is not one of true, false"),
         (
-            &[("max_payload_bytes", "5G")],
-            "option 'max_payload_bytes': '5G' is not a number of bytes from 4 to 4294967295, such as 64K or 1M",
+            &[("max_chunk_size", "5G")],
+            "option 'max_chunk_size': '5G' is not a number of bytes from 4 to 4294967295, such as 64K or 1M",
         ),
         (&[("payload", "json")], "option 'payload': 'json' is not one of bytes, text"),
     ] {
@@ -125,7 +125,9 @@ fn a_file_that_became_shorter_is_an_error() {
 #[test]
 fn a_limit_names_its_option() {
     let bytes = fixture("go-gzip-big.recordio");
-    for (option, value) in [("max_payload_bytes", "40000"), ("max_decompressed_bytes", "65536")] {
+    for (option, value) in
+        [("max_chunk_size", "40000"), ("max_decoded_chunk_size", "65536"), ("max_record_size", "100")]
+    {
         let found = read(&bytes, &options(&[(option, value)]));
         let error = found.error.expect("too large");
         assert!(matches!(error, Error::Unsupported(_)), "{error:?}");

@@ -55,11 +55,11 @@ fn words(reason: &str) -> &str {
         "header cut" => "truncated: the file ends inside a chunk header",
         "payload cut" => "truncated: the last",
         "count" | "count zero" => "records in",
-        "size limit" => "'max_payload_bytes'",
+        "size limit" => "'max_chunk_size'",
         "size too small" => "too short for a record",
         "record cut" | "record length cut" => "does not fit into the payload",
         "trailing bytes in chunk" => "left over behind the last record",
-        "limit" => "'max_decompressed_bytes'",
+        "limit" => "'max_decoded_chunk_size'",
         "codec" => "compressor",
         gzip if gzip.starts_with("gzip") => "cannot be decompressed with gzip",
         snappy if snappy.starts_with("snappy") => "cannot be decompressed with snappy",
@@ -93,14 +93,24 @@ fn damaged_files_stop_a_strict_reader_with_place_and_reason() {
 }
 
 #[test]
-fn verify_stops_where_reading_stops() {
-    for fixture in fixtures().into_iter().filter(|fixture| !fixture.is_valid()) {
+fn verify_finds_all_faults() {
+    for fixture in fixtures() {
         if fixture.name == "mal-gzip-bomb.recordio" {
             continue;
         }
-        let verified = block_on(RecordioConnector.verify(&memory_file(&fixture.bytes())));
-        let read = read(&fixture.bytes(), &fixture.options()).error.expect("damaged");
-        assert_eq!(verified.expect_err("damaged").to_string(), read.to_string(), "{}", fixture.name);
+        let bytes = fixture.bytes();
+        let skipped = read(&bytes, &skip());
+        match block_on(RecordioConnector.verify(&memory_file(&bytes))) {
+            Ok(verification) => {
+                assert_eq!(verification.faults, skipped.lost, "{}", fixture.name);
+                assert_eq!(verification.records as usize, skipped.records.len(), "{}", fixture.name);
+                assert_eq!(verification.faults.is_empty(), fixture.is_valid(), "{}", fixture.name);
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::WrongFormat { .. }), "{}: {error}", fixture.name);
+                assert!(skipped.records.is_empty() && !fixture.is_valid(), "{}", fixture.name);
+            }
+        }
     }
 }
 
@@ -124,7 +134,7 @@ fn messages_are_those_of_the_user() {
         (
             "bad-size-huge",
             "dir/file.recordio: in the chunk at byte 2276, a payload of 2147483647 bytes is more than the 268435456 \
-             bytes that the option 'max_payload_bytes' allows",
+             bytes that the option 'max_chunk_size' allows",
         ),
     ] {
         let error = read(&fixture(&format!("{name}.recordio")), &recordfusion_core::Options::new()).error;

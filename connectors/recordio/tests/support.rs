@@ -102,7 +102,7 @@ impl Fixture {
     /// Options under which the manifest holds.
     pub fn options(&self) -> Options {
         match self.name.as_str() {
-            "mal-gzip-bomb.recordio" => Options::new().with("max_decompressed_bytes", "16M"),
+            "mal-gzip-bomb.recordio" => Options::new().with("max_decoded_chunk_size", "16M"),
             _ => Options::new(),
         }
     }

@@ -111,3 +111,57 @@ fn damage_costs_the_same_in_ranges() {
         }
     }
 }
+
+#[test]
+fn every_span_of_zeros_loses_the_chunks_that_it_hits() {
+    for (name, bytes, chunks, ends) in small_files() {
+        for begin in 0..bytes.len() {
+            let end = (begin + 64).min(bytes.len());
+            let mut damaged = bytes.clone();
+            damaged[begin..end].fill(0);
+            let begins = [0].iter().chain(&ends);
+            let is_hit: Vec<bool> =
+                begins.zip(&ends).map(|(from, to)| bytes[*from..*to] != damaged[*from..*to]).collect();
+            let found = read(&damaged, &skip());
+            let survivors: Vec<Records> = chunks
+                .iter()
+                .zip(&is_hit)
+                .filter(|(_, hit)| !**hit)
+                .map(|(chunk, _)| chunk.clone())
+                .collect();
+            assert_eq!(found.records, survivors.concat(), "{name} zeros from {begin}");
+            let lost =
+                |at: usize| found.lost.iter().any(|region| (region.begin..region.end).contains(&(at as u64)));
+            for (at, hit) in is_hit.iter().enumerate() {
+                let from = at.checked_sub(1).map_or(0, |before| ends[before]);
+                assert!(
+                    (from..ends[at]).all(|at| lost(at) == *hit),
+                    "{name} zeros from {begin}: {:?}",
+                    found.lost
+                );
+            }
+        }
+    }
+}
+
+/// Spans of 50 bytes, which are no whole chunk, in each other's place, and twice.
+#[test]
+fn spans_in_wrong_places_give_no_wrong_records() {
+    for (name, bytes, chunks, _) in small_files() {
+        let all = chunks.concat();
+        let spans: Vec<&[u8]> = bytes.chunks(50).collect();
+        for one in 0..spans.len() {
+            for other in 0..spans.len() {
+                let mut swapped = spans.clone();
+                swapped.swap(one, other);
+                let mut doubled = spans.clone();
+                doubled.insert(other, spans[one]);
+                for damaged in [swapped.concat(), doubled.concat()] {
+                    let found = read(&damaged, &skip());
+                    assert!(found.records.iter().all(|record| all.contains(record)), "{name} {one} {other}");
+                    assert_eq!(found.lost.is_empty(), damaged == bytes, "{name} {one} {other}");
+                }
+            }
+        }
+    }
+}

@@ -12,7 +12,7 @@ pub const MAGIC: u64 = 0x7193_0e70_4fda_e05e;
 /// Offset of the postscript chunk in a file of `file_size` bytes, or `None` if a file of this size has none.
 pub fn postscript_offset(file_size: u64) -> Option<u64> {
     let padded = file_size.is_multiple_of(BLOCK) && file_size >= 2 * BLOCK;
-    padded.then(|| file_size - BLOCK)
+    padded.then(|| file_size.saturating_sub(BLOCK))
 }
 
 /// Reads a record of the postscript: the offset of the footer chunk, or `None` if it is no postscript or
@@ -60,8 +60,8 @@ impl Footer {
             if !(behind..offset).contains(&begin) || !is_chunk_boundary(begin) {
                 return Err(ChunkFault::Footer("the order of the chunks"));
             }
-            behind = begin + 1;
-            chunks += 1;
+            behind = begin.saturating_add(1);
+            chunks = chunks.saturating_add(1);
             rows = rows.saturating_add(num_records);
         }
         if (chunks, rows) == (footer.num_chunks, footer.num_records) {

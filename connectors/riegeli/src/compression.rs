@@ -55,9 +55,9 @@ impl Codec {
         match self {
             Self::None => len,
             // A meta-block holds at most 16 MiB, and its header alone takes more than 4 bytes.
-            Self::Brotli => (len / 4 + 1).saturating_mul(16 << 20),
+            Self::Brotli => (len / 4).saturating_add(1).saturating_mul(16 << 20),
             // A block holds at most 128 KiB, and its header takes 3 bytes.
-            Self::Zstd => (len / 3 + 1).saturating_mul(128 << 10),
+            Self::Zstd => (len / 3).saturating_add(1).saturating_mul(128 << 10),
             // The densest element copies 64 bytes and takes 3.
             Self::Snappy => len.saturating_mul(22),
         }
@@ -121,14 +121,14 @@ impl Decompressor {
         let size = block.size as usize;
         match block.codec {
             Codec::None => {
-                self.bytes += block.size;
+                self.bytes = self.bytes.saturating_add(block.size);
                 Ok(Buffer::from(data.slice_ref(block.body)))
             }
             Codec::Zstd => {
                 // Not cleared before, since Zstd can write to memory that is not initialised.
                 let mut out = Vec::with_capacity(size);
                 self.decompress_zstd(&block, &mut out)?;
-                self.bytes += block.size;
+                self.bytes = self.bytes.saturating_add(block.size);
                 if out.len() == size { Ok(out.into()) } else { Err(block.fault("the size is wrong")) }
             }
             Codec::Brotli | Codec::Snappy => {
@@ -160,7 +160,7 @@ impl Decompressor {
         scratch: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], ChunkFault> {
         if block.codec == Codec::None {
-            self.bytes += block.size;
+            self.bytes = self.bytes.saturating_add(block.size);
             return Ok(block.body);
         }
         scratch.resize(block.size as usize, 0);
@@ -185,7 +185,7 @@ impl Decompressor {
                 self.snappy.decompress(block.body, out).map_err(|error| block.fault(error.to_string()))?
             }
         };
-        self.bytes += block.size;
+        self.bytes = self.bytes.saturating_add(block.size);
         if written == out.len() { Ok(()) } else { Err(block.fault("the size is wrong")) }
     }
 

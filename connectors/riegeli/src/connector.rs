@@ -7,17 +7,19 @@ use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, Connector, Inspection, MessageType, OptionInfo, Options, RecordFile, Result,
-    ScanCounters, ScanRequest, Table, Verification, Writer, first_blocks,
+    BatchStream, BlockStream, ByteStream, Connector, Error, Inspection, MessageType, OnCorruption,
+    OnTruncated, OptionInfo, Options, RecordFile, Result, ScanCounters, ScanRequest, Table, Verification,
+    Writer, first_blocks,
 };
-use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder, RecordType, ScanPlan};
+use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan};
 
 use crate::header::SIGNATURE;
 use crate::inspect::{inspect, verify};
 use crate::metadata::{RecordsMetadata, Remarks};
+use crate::options::{ContainerOptions, OPTIONS, ReadOptions};
 use crate::position::BLOCK;
-use crate::read::{ReadError, SIGNATURE_LEN, read_metadata};
-use crate::{scan, sink};
+use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata};
+use crate::{repair, scan, sink};
 
 /// Files whose metadata are read at the same time.
 const OPEN_FILES: usize = 16;
@@ -48,7 +50,7 @@ impl Connector for RiegeliConnector {
     }
 
     fn options(&self) -> &'static [OptionInfo] {
-        ProtobufOptions::OPTIONS
+        &OPTIONS
     }
 
     fn write_options(&self) -> &'static [OptionInfo] {
@@ -72,7 +74,7 @@ impl Connector for RiegeliConnector {
     }
 
     fn check_options(&self, options: &Options) -> Result<()> {
-        parse_options(options).map(drop)
+        ReadOptions::from_options(options).map(drop)
     }
 
     fn open<'a>(
@@ -81,20 +83,20 @@ impl Connector for RiegeliConnector {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move {
-            let options = parse_options(options)?;
-            let (descriptors, remarks) = read_descriptors(files).await?;
-            let sample = first_blocks(files, options.sample_records(), |file| {
-                scan::records(file.clone(), 0..file.size, Arc::default())
+            let ReadOptions { records, container } = ReadOptions::from_options(options)?;
+            let (descriptors, remarks) = read_descriptors(files, container).await?;
+            let sample = first_blocks(files, records.sample_records(), |file| {
+                scan::records(file.clone(), 0..file.size, container, Arc::default())
             })
             .await?;
-            let decoder = RecordDecoder::open(&descriptors, &options, &sample)?;
-            Ok(Arc::new(RiegeliTable { decoder, remarks }) as Arc<dyn Table>)
+            let decoder = RecordDecoder::open(&descriptors, &records, &sample)?;
+            Ok(Arc::new(RiegeliTable { decoder, remarks, container }) as Arc<dyn Table>)
         }
         .boxed()
     }
 
     fn records(&self, file: &RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream {
-        scan::records(file.clone(), range, counters)
+        scan::records(file.clone(), range, ContainerOptions::default(), counters)
     }
 
     fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {
@@ -104,17 +106,20 @@ impl Connector for RiegeliConnector {
     fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>> {
         verify(file).map(|outcome| outcome.map_err(ReadError::of(file))).boxed()
     }
-}
 
-fn parse_options(options: &Options) -> Result<ProtobufOptions> {
-    options.reject_unknown(ProtobufOptions::OPTIONS)?;
-    ProtobufOptions::from_options(options)
+    fn repair(&self, file: &RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
+        repair::repair(file.clone(), options, counters)
+    }
 }
 
 /// What each file says of its message type, and all of them of themselves. Neighbours with equal descriptors
 /// share them.
-async fn read_descriptors(files: &[RecordFile]) -> Result<(Vec<FileDescriptors>, Remarks)> {
-    let mut found = stream::iter(files).map(metadata_of).buffered(OPEN_FILES);
+async fn read_descriptors(
+    files: &[RecordFile],
+    options: ContainerOptions,
+) -> Result<(Vec<FileDescriptors>, Remarks)> {
+    let reads: Vec<_> = files.iter().map(|file| metadata_of(file, options)).collect();
+    let mut found = stream::iter(reads).buffered(OPEN_FILES);
     let mut all: Vec<FileDescriptors> = Vec::with_capacity(files.len());
     let mut remarks = Remarks::default();
     while let Some((file, metadata)) = found.try_next().await? {
@@ -131,10 +136,22 @@ async fn read_descriptors(files: &[RecordFile]) -> Result<(Vec<FileDescriptors>,
     Ok((all, remarks))
 }
 
-/// Metadata that are intact but cannot be decoded count as absent: the records can be read without them.
-async fn metadata_of(file: &RecordFile) -> Result<(&RecordFile, RecordsMetadata)> {
-    let metadata = read_metadata(file.clone(), Arc::default()).await.map_err(ReadError::of(file))?;
-    Ok((file, metadata.unwrap_or_default()))
+/// Metadata that are intact but cannot be decoded count as absent: the records can be read without them. So do
+/// damaged ones, if damage is passed over, and those of a file that has only begun, if it may be.
+async fn metadata_of(file: &RecordFile, options: ContainerOptions) -> Result<(&RecordFile, RecordsMetadata)> {
+    let counters = Arc::default();
+    match read_metadata(file.clone(), Arc::clone(&counters)).await {
+        Ok(metadata) => Ok((file, metadata.unwrap_or_default())),
+        Err(ReadError::Other(error @ Error::Store { .. })) => Err(error),
+        Err(_) if options.on_corruption == OnCorruption::Skip => Ok((file, RecordsMetadata::default())),
+        Err(ReadError::Damage(damage))
+            if options.on_truncated == OnTruncated::End
+                && is_unfinished(file, &damage, &counters).await? =>
+        {
+            Ok((file, RecordsMetadata::default()))
+        }
+        Err(error) => Err(ReadError::of(file)(error)),
+    }
 }
 
 /// The records of files with the same message type, as columns.
@@ -142,6 +159,7 @@ async fn metadata_of(file: &RecordFile) -> Result<(&RecordFile, RecordsMetadata)
 struct RiegeliTable {
     decoder: RecordDecoder,
     remarks: Remarks,
+    container: ContainerOptions,
 }
 
 impl Table for RiegeliTable {
@@ -167,10 +185,10 @@ impl Table for RiegeliTable {
             && request.filter.is_none()
             && self.decoder.every_record_is_a_row()
         {
-            return scan::row_counts(request);
+            return scan::row_counts(&request, self.container);
         }
         match ScanPlan::new(&self.decoder, &request) {
-            Ok(plan) => scan::batches(request, plan),
+            Ok(plan) => scan::batches(request, self.container, plan),
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
     }

@@ -49,17 +49,17 @@ impl<'a> Cursor<'a> {
     pub fn varint32(&mut self) -> Option<u32> {
         let before = self.0;
         let value = u32::try_from(self.varint64()?).ok()?;
-        (before.len() - self.0.len() <= 5).then_some(value)
+        (before.len().saturating_sub(self.0.len()) <= 5).then_some(value)
     }
 
     fn long_varint(&mut self) -> Option<u64> {
         let mut value = 0;
-        for index in 0..10 {
+        for shift in (0..u64::BITS).step_by(7) {
             let byte = self.byte()?;
-            if index == 9 && byte > 1 {
+            if shift == 63 && byte > 1 {
                 return None;
             }
-            value |= u64::from(byte & 0x7f) << (7 * index);
+            value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Some(value);
             }

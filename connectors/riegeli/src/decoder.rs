@@ -2,25 +2,36 @@
 
 use arrow::array::RecordBatch;
 use bytes::Bytes;
-use recordfusion_core::{RecordBlock, ScanCounters};
+use recordfusion_core::{Limits, RecordBlock, ScanCounters};
 use recordfusion_protobuf::BatchDecoder;
 use recordfusion_protobuf::shredded::Unfit;
 
 use crate::compression::Decompressor;
-use crate::fault::ChunkFault;
+use crate::fault::{ChunkFault, LIMITS};
 use crate::header::{ChunkHeader, ChunkKind};
 use crate::simple;
 use crate::transposed::columns::{Chunk, ColumnReader};
 use crate::transposed::{Header, TransposedDecoder};
 
 /// Decodes chunks one after another; keeps buffers and decompression contexts.
-#[derive(Default)]
 pub struct ChunkDecoder {
     decompressor: Decompressor,
     transposed: TransposedDecoder,
+    limits: Limits,
+}
+
+impl Default for ChunkDecoder {
+    fn default() -> Self {
+        Self::with_limits(LIMITS)
+    }
 }
 
 impl ChunkDecoder {
+    /// A decoder that refuses larger chunks and records.
+    pub fn with_limits(limits: Limits) -> Self {
+        Self { decompressor: Decompressor::default(), transposed: TransposedDecoder::default(), limits }
+    }
+
     /// A decoder that also refuses what the reference implementation ignores: bytes left over in the
     /// buffers of transposed chunks.
     pub fn strict() -> Self {
@@ -39,12 +50,32 @@ impl ChunkDecoder {
         begin: u64,
         data: &Bytes,
     ) -> Result<Option<RecordBlock>, ChunkFault> {
-        match header.kind()? {
-            ChunkKind::Simple => simple::decode(header, begin, data, &mut self.decompressor).map(Some),
-            ChunkKind::Transposed => {
-                self.transposed.decode(header, begin, data, &mut self.decompressor).map(Some)
-            }
-            _ => Ok(None),
+        let kind = header.kind()?;
+        if !matches!(kind, ChunkKind::Simple | ChunkKind::Transposed) {
+            return Ok(None);
+        }
+        header.check_limits(&self.limits)?;
+        let block = match kind {
+            ChunkKind::Simple => simple::decode(header, begin, data, &mut self.decompressor)?,
+            _ => self.transposed.decode(header, begin, data, &mut self.decompressor)?,
+        };
+        self.check_records(header, &block)?;
+        Ok(Some(block))
+    }
+
+    fn check_records(&self, header: &ChunkHeader, block: &RecordBlock) -> Result<(), ChunkFault> {
+        if header.decoded_data_size <= self.limits.record {
+            return Ok(());
+        }
+        let longest = block.records().map(<[u8]>::len).max().unwrap_or(0) as u64;
+        match longest > self.limits.record {
+            true => Err(ChunkFault::Limit {
+                what: "a record",
+                claimed: longest,
+                limit: self.limits.record,
+                option: Limits::RECORD,
+            }),
+            false => Ok(()),
         }
     }
 
@@ -60,6 +91,9 @@ impl ChunkDecoder {
         file: &str,
         counters: &ScanCounters,
     ) -> Result<RecordBatch, Unfit> {
+        if chunk.0.decoded_data_size > self.limits.record {
+            return Err(Unfit);
+        }
         reader.read(chunk, decoder, file, &mut self.decompressor, counters)
     }
 

@@ -1,5 +1,10 @@
 //! What can be wrong with the bytes of a file, in plain words. The reader adds the file and the place.
 
+use recordfusion_core::Limits;
+
+/// The limits unless options say less.
+pub const LIMITS: Limits = Limits::same(MAX_CHUNK_SIZE);
+
 /// Largest decoded chunk and largest decompressed block, in bytes. Larger claims are refused.
 pub const MAX_CHUNK_SIZE: u64 = 1 << 30;
 
@@ -58,12 +63,22 @@ pub enum Fault {
         /// Bytes between the end of the file and the end of the chunk.
         missing: u64,
     },
+    /// The first chunk is another than the signature.
+    #[error("the file does not begin with the signature")]
+    NoSignature,
     /// The hash of the chunk data is wrong; the chunk header is right.
     #[error("wrong hash of the chunk data")]
     DataHash,
     /// Header and hashes are right, but the chunk cannot be decoded.
     #[error(transparent)]
     Chunk(#[from] ChunkFault),
+}
+
+impl Fault {
+    /// Whether the file ends too early for a chunk, as far as the chunk header tells.
+    pub fn is_truncation(&self) -> bool {
+        matches!(self, Self::TruncatedHeader | Self::TruncatedChunk { .. })
+    }
 }
 
 /// Why a chunk with the right hashes cannot be decoded (sections 1.6, 2, 3 and 6 of the specification).
@@ -98,6 +113,18 @@ pub enum ChunkFault {
         claimed: u64,
         /// The most that is possible here.
         limit: u64,
+    },
+    /// The chunk is larger than an option allows. This is no damage.
+    #[error("{claimed} bytes of {what} are more than the {limit} that the option '{option}' allows")]
+    Limit {
+        /// What is too large.
+        what: &'static str,
+        /// Its size in bytes.
+        claimed: u64,
+        /// The most that is allowed.
+        limit: u64,
+        /// The option that says so.
+        option: &'static str,
     },
     /// A compressed part does not decompress to its claimed size.
     #[error("{part} cannot be decompressed with {codec}: {reason}")]

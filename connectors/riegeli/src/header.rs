@@ -1,8 +1,13 @@
 //! Block headers and chunk headers (sections 1.3, 1.4, 1.6 and 1.7).
 
+use recordfusion_core::Limits;
+
 use crate::fault::{ChunkFault, Fault, MAX_CHUNK_RECORDS, MAX_CHUNK_SIZE, MAX_METADATA_SIZE};
 use crate::hash::hash;
 use crate::position::{BLOCK_HEADER, CHUNK_HEADER, add, chunk_end, is_chunk_boundary, remaining};
+
+/// Bytes that tell where a record is in its chunk.
+const PLACE_SIZE: u64 = 8;
 
 /// The bytes that every file begins with: a block header and the signature chunk.
 pub const SIGNATURE: [u8; 64] = [
@@ -147,6 +152,21 @@ impl ChunkHeader {
         }
     }
 
+    /// Checks that the chunk takes no more memory than the options allow. Where the records are is told in 8 bytes
+    /// each.
+    ///
+    /// # Errors
+    /// [`ChunkFault::Limit`].
+    pub fn check_limits(&self, limits: &Limits) -> Result<(), ChunkFault> {
+        let check = |what, claimed, limit, option| {
+            if claimed > limit { Err(ChunkFault::Limit { what, claimed, limit, option }) } else { Ok(()) }
+        };
+        let table = self.num_records.saturating_mul(PLACE_SIZE);
+        check("chunk data", self.data_size, limits.chunk, Limits::CHUNK)?;
+        check("decoded data", self.decoded_data_size, limits.decoded_chunk, Limits::DECODED_CHUNK)?;
+        check("places of records", table, limits.decoded_chunk, Limits::DECODED_CHUNK)
+    }
+
     fn check_sizes(&self, limit: u64) -> Result<(), ChunkFault> {
         let check = |what, claimed, limit| {
             if claimed > limit { Err(ChunkFault::TooLarge { what, claimed, limit }) } else { Ok(()) }
@@ -183,6 +203,18 @@ impl Chunk {
     /// All faults of block header and chunk header; [`Fault::TruncatedChunk`] if the chunk ends behind
     /// `file_size`.
     pub fn parse(begin: u64, bytes: &[u8], file_size: u64) -> Result<Self, Fault> {
+        let chunk = Self::parse_header(begin, bytes)?;
+        match chunk.end.checked_sub(file_size) {
+            None | Some(0) => Ok(chunk),
+            Some(missing) => Err(Fault::TruncatedChunk { missing }),
+        }
+    }
+
+    /// The same, wherever the file ends.
+    ///
+    /// # Errors
+    /// All faults of block header and chunk header.
+    pub fn parse_header(begin: u64, bytes: &[u8]) -> Result<Self, Fault> {
         let before = usize::try_from(remaining(begin).min(CHUNK_HEADER)).unwrap_or_default();
         let (first, rest) = bytes.split_at_checked(before).ok_or(Fault::TruncatedHeader)?;
         let block = begin.saturating_add(before as u64);
@@ -202,10 +234,13 @@ impl Chunk {
         if let Some(interruption) = interruption {
             interruption.check_end(block, end)?;
         }
-        match end.checked_sub(file_size) {
-            None | Some(0) => Ok(Self { begin, end, header }),
-            Some(missing) => Err(Fault::TruncatedChunk { missing }),
-        }
+        Ok(Self { begin, end, header })
+    }
+
+    /// Offset behind the last byte of data, where the padding begins.
+    pub fn data_end(&self) -> u64 {
+        let len = CHUNK_HEADER.saturating_add(self.header.data_size);
+        add(self.begin, len).map_or(self.end, |end| end.min(self.end))
     }
 }
 

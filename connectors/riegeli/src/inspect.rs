@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use recordfusion_core::{
-    ChunkSummary, Inspection, RecordBlock, RecordFile, Result, ScanCounters, Verification,
-};
+use recordfusion_core::{ChunkSummary, Inspection, RecordFile, Result, ScanCounters, Verification};
 
 use crate::array_record::Footer;
 use crate::compression::Codec;
@@ -12,8 +10,12 @@ use crate::decoder::ChunkDecoder;
 use crate::fault::ChunkFault;
 use crate::header::{Chunk, ChunkKind};
 use crate::metadata::RecordsMetadata;
-use crate::read::index::data_part;
-use crate::read::{ChunkReader, Damage, HeaderWalk, ReadError, ReadResult, read_metadata};
+use crate::options::ContainerOptions;
+use crate::read::index::{data_part, data_part_of_damaged};
+use crate::read::{
+    ChunkData, ChunkReader, ChunkScan, Damage, HeaderWalk, ReadError, ReadResult, SIGNATURE_LEN,
+    check_signature, read_metadata,
+};
 
 /// Describes the file from its headers, its metadata, and the first byte of the data of each chunk.
 pub(crate) async fn inspect(file: &RecordFile) -> Result<Inspection> {
@@ -56,7 +58,7 @@ async fn list_chunks(
         let in_index = chunk.begin >= index && kind == ChunkKind::Simple;
         let is_records = matches!(kind, ChunkKind::Simple | ChunkKind::Transposed) && !in_index;
         if is_records {
-            inspection.records += chunk.header.num_records;
+            inspection.records = inspection.records.saturating_add(chunk.header.num_records);
             inspection.decoded_size = inspection.decoded_size.saturating_add(chunk.header.decoded_data_size);
         }
         let kind = if in_index { index_kind(&chunk, index) } else { kind_name(kind) };
@@ -101,8 +103,13 @@ fn describe(metadata: &RecordsMetadata) -> Vec<(String, String)> {
     pairs.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
 }
 
-async fn read_footer(file: &RecordFile, index: u64, counters: &Arc<ScanCounters>) -> ReadResult<Footer> {
-    let mut chunks = ChunkReader::open(file.clone(), index..index + 1, Arc::clone(counters)).await?;
+pub(crate) async fn read_footer(
+    file: &RecordFile,
+    index: u64,
+    counters: &Arc<ScanCounters>,
+) -> ReadResult<Footer> {
+    let mut chunks =
+        ChunkReader::open(file.clone(), index..index.saturating_add(1), Arc::clone(counters)).await?;
     let missing = || Damage::at(index)(ChunkFault::Footer("its place"));
     let chunk = chunks.next_chunk().await?.filter(|chunk| chunk.begin == index).ok_or_else(missing)?;
     let kind = chunk.header.kind().map_err(Damage::at(index))?;
@@ -114,44 +121,48 @@ async fn read_footer(file: &RecordFile, index: u64, counters: &Arc<ScanCounters>
     Footer::parse(&records.ok_or_else(missing)?, index).map_err(Damage::at(index))
 }
 
-/// Checks every hash, decodes every chunk, and checks the index of an ArrayRecord file.
+/// Checks every hash, decodes every chunk, and checks the index of an ArrayRecord file; goes on behind faults.
 pub(crate) async fn verify(file: &RecordFile) -> ReadResult<Verification> {
     let counters = Arc::new(ScanCounters::default());
-    let index = data_part(file, &counters).await?.size;
-    let mut chunks = ChunkReader::open(file.clone(), 0..file.size, counters).await?;
+    let index = data_part_of_damaged(file, &counters).await?.size;
+    let options = ContainerOptions::default().skipping();
+    let chunks = ChunkScan::new(file.clone(), 0..file.size, options, Arc::clone(&counters));
+    let mut chunks = chunks.with_all_data();
     let mut decoder = ChunkDecoder::strict();
     let mut verification = Verification::default();
-    while let Some(chunk) = chunks.next_chunk().await? {
-        let at_chunk = Damage::at(chunk.begin);
-        let kind = chunk.header.kind().map_err(&at_chunk)?;
-        verification.chunks += 1;
-        match kind {
-            ChunkKind::Simple | ChunkKind::Transposed => {
-                let data = chunks.read_data(&chunk).await?;
-                let records = decoder.decode(&chunk.header, chunk.begin, &data).map_err(&at_chunk)?;
-                match records {
-                    Some(records) if chunk.begin >= index => {
-                        check_footer(&chunk, index, &records).map_err(at_chunk)?
-                    }
-                    _ => {
-                        verification.records += chunk.header.num_records;
-                        verification.decoded_size += chunk.header.decoded_data_size;
-                    }
+    while let Some(chunk) = chunks.next().await? {
+        match check(&chunk, index, &mut decoder) {
+            Ok(is_records) => {
+                verification.chunks = verification.chunks.saturating_add(1);
+                if is_records {
+                    let header = &chunk.chunk.header;
+                    verification.records = verification.records.saturating_add(header.num_records);
+                    verification.decoded_size =
+                        verification.decoded_size.saturating_add(header.decoded_data_size);
                 }
             }
-            ChunkKind::Metadata => {
-                let data = chunks.read_data(&chunk).await?;
-                let message = decoder.decode_metadata(&chunk.header, &data);
-                message.and_then(|message| RecordsMetadata::parse(&message)).map_err(at_chunk)?;
-            }
-            ChunkKind::Signature | ChunkKind::Padding | ChunkKind::Unknown => {
-                chunks.check_data(&chunk).await?
-            }
+            Err(fault) => chunk.lose(&fault, file, &counters),
         }
     }
+    if verification.chunks == 0 && file.size > 0 {
+        check_signature(file, &file.read(0..SIGNATURE_LEN).await?)?;
+    }
+    verification.faults = counters.lost_regions.all().into_iter().map(|(_, region)| region).collect();
     Ok(verification)
 }
 
-fn check_footer(chunk: &Chunk, index: u64, records: &RecordBlock) -> std::result::Result<(), ChunkFault> {
-    if chunk.begin == index { Footer::parse(records, index).map(|_| ()) } else { Ok(()) }
+/// Decodes a chunk; says whether it has records that do not belong to the index.
+fn check(chunk: &ChunkData, index: u64, decoder: &mut ChunkDecoder) -> std::result::Result<bool, ChunkFault> {
+    let Chunk { begin, header, .. } = chunk.chunk;
+    match chunk.kind {
+        ChunkKind::Simple | ChunkKind::Transposed => match decoder.decode(&header, begin, &chunk.data)? {
+            Some(records) if begin == index => Footer::parse(&records, index).map(|_| false),
+            _ => Ok(begin < index),
+        },
+        ChunkKind::Metadata => {
+            let message = decoder.decode_metadata(&header, &chunk.data)?;
+            RecordsMetadata::parse(&message).map(|_| false)
+        }
+        ChunkKind::Signature | ChunkKind::Padding | ChunkKind::Unknown => Ok(false),
+    }
 }

@@ -13,6 +13,17 @@
 //! These are functions on bytes without input or output. Above them, `read` fetches chunks from an object
 //! store, and [`RiegeliConnector`] is what the engine sees.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
+
 pub mod array_record;
 pub mod compression;
 mod connector;
@@ -23,13 +34,20 @@ pub mod hash;
 pub mod header;
 mod inspect;
 pub mod metadata;
+mod options;
 pub mod position;
 mod read;
+mod repair;
 mod scan;
 pub mod simple;
 mod sink;
 pub mod transposed;
 mod wire;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "the numbers here are those of records in memory and of tables made of them, not of a file"
+)]
 pub mod write;
 
 pub use connector::RiegeliConnector;

@@ -50,7 +50,10 @@ impl RecordsMetadata {
                 (4, Value::Bytes(bytes)) => metadata.record_writer_options = text(bytes)?,
                 (5, Value::Varint(value)) => metadata.num_records = Some(value as i64),
                 (ARROW_SCHEMA, Value::Bytes(bytes)) => metadata.arrow_schema = Some(message.slice_ref(bytes)),
-                _ => extensions.extend_from_slice(&before[..before.len() - fields.rest().len()]),
+                _ => {
+                    let len = before.len().saturating_sub(fields.rest().len());
+                    extensions.extend_from_slice(before.get(..len).unwrap_or_default());
+                }
             }
         }
         metadata.extensions = extensions.into();

@@ -34,8 +34,11 @@ pub fn add(position: u64, len: u64) -> Option<u64> {
 
 /// Bytes from `begin` to `end` without block headers, the inverse of [`add`]; 0 if `end` is before `begin`.
 pub fn distance(begin: u64, end: u64) -> u64 {
-    let stream =
-        |position: u64| position - (position % BLOCK).min(BLOCK_HEADER) - position / BLOCK * BLOCK_HEADER;
+    let stream = |position: u64| {
+        (position / BLOCK)
+            .saturating_mul(USABLE)
+            .saturating_add((position % BLOCK).saturating_sub(BLOCK_HEADER))
+    };
     stream(end).saturating_sub(stream(begin))
 }
 

@@ -46,13 +46,11 @@ fn places(sizes: &[u8], header: &ChunkHeader) -> Result<Vec<(u32, u32)>, ChunkFa
     let wrong_sum = ChunkFault::SizeSum(header.decoded_data_size);
     let total = u32::try_from(header.decoded_data_size).map_err(|_| wrong_sum.clone())?;
     let mut places = Vec::with_capacity(header.num_records as usize);
-    let mut begin = 0;
+    let mut begin = 0u32;
     for _ in 0..header.num_records {
         let size = sizes.varint64().ok_or(ChunkFault::Ends("the record sizes"))?;
-        if size > u64::from(total - begin) {
-            return Err(wrong_sum);
-        }
-        let end = begin + size as u32;
+        let end = u32::try_from(size).ok().and_then(|size| begin.checked_add(size));
+        let Some(end) = end.filter(|end| *end <= total) else { return Err(wrong_sum) };
         places.push((begin, end));
         begin = end;
     }

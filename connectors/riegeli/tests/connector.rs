@@ -154,3 +154,36 @@ fn files_of_one_type_make_one_table() {
     let table = block_on(RiegeliConnector.open(&files, &Options::new())).expect("the same type");
     assert_eq!(table.schema(), open(&files[0]).expect("valid file").schema());
 }
+
+#[test]
+fn a_limit_names_its_option() {
+    let file = memory_file(&write(&[vec![7u8; 1000], vec![8; 10]], riegeli::WriterOptions::new()));
+    for (option, too_little, enough) in [
+        ("max_chunk_size", "5", "1K"),
+        ("max_decoded_chunk_size", "1009", "1010"),
+        ("max_record_size", "999", "1000"),
+    ] {
+        for columns in [0, 1] {
+            let table = open_with(&file, &options(&[(option, too_little)])).expect("good options");
+            let (batches, error) = scan(table.as_ref(), request(&file, 0..file.size, columns));
+            if (option, columns) == ("max_record_size", 0) {
+                assert!(error.is_none(), "records are not looked at to count them");
+                continue;
+            }
+            let error = error.expect("too large");
+            let message = error.to_string();
+            assert!(matches!(error, Error::Unsupported(_)) && batches.is_empty(), "{message}");
+            assert!(
+                message.starts_with("file: in the chunk at byte 64, ") && message.contains(option),
+                "{message}"
+            );
+            let table = open_with(&file, &options(&[(option, enough)])).expect("good options");
+            assert!(scan(table.as_ref(), request(&file, 0..file.size, columns)).1.is_none());
+        }
+        let skipping = options(&[(option, too_little), ("on_corruption", "skip")]);
+        let found = scan_range(&file, 0..file.size, &skipping);
+        assert!(found.records.is_empty() && found.lost[0].reason.contains(option), "{:?}", found.lost);
+    }
+    let wrong = RiegeliConnector.check_options(&options(&[("max_chunk_size", "2G")]));
+    assert!(wrong.expect_err("too much").to_string().contains("from 1 to 1073741824"));
+}

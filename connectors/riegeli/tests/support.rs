@@ -4,14 +4,15 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array, AsArray, RecordBatch};
 use futures::StreamExt;
 use futures::executor::block_on;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use recordfusion_core::{
-    Connector, Error, Options, Projection, RecordBlock, RecordFile, ScanCounters, ScanRequest, Table,
+    ColumnProjection, Connector, Error, LostRegion, Options, Projection, RecordBlock, RecordFile,
+    ScanCounters, ScanRequest, Selection, Table,
 };
 use recordfusion_riegeli::RiegeliConnector;
 
@@ -85,7 +86,71 @@ pub fn read(bytes: &[u8]) -> (Records, Option<Error>) {
 
 /// A table of the file's records as one column of bytes.
 pub fn open(file: &RecordFile) -> Result<Arc<dyn Table>, Error> {
-    block_on(RiegeliConnector.open(std::slice::from_ref(file), &Options::new()))
+    open_with(file, &Options::new())
+}
+
+pub fn open_with(file: &RecordFile, options: &Options) -> Result<Arc<dyn Table>, Error> {
+    block_on(RiegeliConnector.open(std::slice::from_ref(file), options))
+}
+
+/// Options from pairs.
+pub fn options(pairs: &[(&str, &str)]) -> Options {
+    pairs.iter().copied().collect()
+}
+
+/// What a scan gave, and what it passed over.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub records: Records,
+    pub lost: Vec<LostRegion>,
+    pub error: Option<Error>,
+}
+
+impl Found {
+    pub fn lost_ranges(&self) -> Vec<(u64, u64)> {
+        self.lost.iter().map(|region| (region.begin, region.end)).collect()
+    }
+}
+
+/// The records of a range as a column of bytes.
+pub fn scan_range(file: &RecordFile, range: Range<u64>, options: &Options) -> Found {
+    let options = options.clone().with("metadata_columns", "record").with("on_bad_record", "null");
+    let table = match open_with(file, &options) {
+        Ok(table) => table,
+        Err(error) => return Found { error: Some(error), ..Found::default() },
+    };
+    let last = table.schema().fields().len() - 1;
+    let mut request = request(file, range, 0);
+    request.projection.columns.push(ColumnProjection { index: last, selection: Selection::All });
+    let counters = Arc::clone(&request.counters);
+    let (batches, error) = scan(table.as_ref(), request);
+    let records = batches.iter().flat_map(|batch| {
+        let column = batch.column(0).as_binary_view().clone();
+        (0..column.len()).map(move |row| column.value(row).to_vec()).collect::<Records>()
+    });
+    let lost: Vec<LostRegion> = counters.lost_regions.all().into_iter().map(|(_, region)| region).collect();
+    assert_eq!(counters.regions_lost.value(), lost.len() as u64);
+    assert_eq!(counters.bytes_lost.value(), lost.iter().map(|region| region.end - region.begin).sum::<u64>());
+    Found { records: records.collect(), lost, error }
+}
+
+/// What a scan of a whole file gives that passes over damage.
+pub fn skip(bytes: &[u8]) -> Found {
+    let file = memory_file(bytes);
+    scan_range(&file, 0..file.size, &options(&[("on_corruption", "skip")]))
+}
+
+/// What the ranges between the cuts give, one after the other.
+pub fn scan_parts(file: &RecordFile, cuts: &[u64], options: &Options) -> Found {
+    let mut all = Found::default();
+    for pair in cuts.windows(2) {
+        let part = scan_range(file, pair[0]..pair[1], options);
+        all.records.extend(part.records);
+        all.lost.extend(part.lost);
+        all.error = all.error.or(part.error);
+    }
+    all.lost.sort_by_key(|region| region.begin);
+    all
 }
 
 pub fn request(file: &RecordFile, range: Range<u64>, columns: usize) -> ScanRequest {

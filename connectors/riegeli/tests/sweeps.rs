@@ -8,7 +8,7 @@ use riegeli::{CompressionType, WriterOptions};
 use crate::support::*;
 
 /// Small files of several chunks, with their records.
-fn small_files() -> Vec<(Vec<u8>, Records)> {
+pub fn small_files() -> Vec<(Vec<u8>, Records)> {
     let records: Records = (0..12u8)
         .map(|index| match index % 4 {
             0 => vec![0x08, index, 0x12, 0x02, 0x6f, 0x6b],

@@ -18,7 +18,7 @@ mod walk;
 pub(crate) use recover::RecoveringReader;
 pub(crate) use seam::Seam;
 pub(crate) use source::{Chunk, ChunkSource};
-pub(crate) use strict::StrictReader;
+pub(crate) use strict::{StrictReader, is_unfinished};
 pub(crate) use walk::{HeaderWalk, Start};
 
 use recordfusion_core::{Error, RecordFile};

@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{LostRegion, RecordBlock, RecordFile, Result, ScanCounters};
+use recordfusion_core::{Limits, LostRegion, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters};
 
 use super::{Chunk, ChunkSource, HeaderWalk, ReadError, Start};
-use crate::fault::{Fault, Limits};
+use crate::fault::Fault;
+use crate::options::ContainerOptions;
 
 /// Reads the intact chunks that begin in a range, and reports what is lost behind each of them.
 ///
@@ -15,7 +16,7 @@ use crate::fault::{Fault, Limits};
 pub(crate) struct RecoveringReader {
     chunks: ChunkSource,
     file: RecordFile,
-    limits: Limits,
+    options: ContainerOptions,
     counters: Arc<ScanCounters>,
     range: Range<u64>,
     /// Where to look for the next chunk.
@@ -24,6 +25,10 @@ pub(crate) struct RecoveringReader {
     reached: Option<u64>,
     /// What is wrong there.
     reason: Option<Fault>,
+    /// Whether chunks come behind it, although they cannot be decoded.
+    is_followed: bool,
+    /// A chunk with the right checksum that is larger than the options allow, since this was last asked.
+    over_limit: Option<(u64, Fault)>,
     /// What the headers say of a chunk that the range begins inside of.
     cover: Option<Range<u64>>,
 }
@@ -33,34 +38,37 @@ impl RecoveringReader {
     pub async fn open(
         file: RecordFile,
         range: Range<u64>,
-        limits: Limits,
+        options: ContainerOptions,
         counters: Arc<ScanCounters>,
     ) -> Result<Self> {
+        let limits = options.limits;
         let range = range.start..range.end.min(file.size);
         let cover = cover(&file, range.start, limits, &counters).await?;
         let chunks = ChunkSource::new(file.clone(), range.start, range.end, limits, Arc::clone(&counters));
         Ok(Self {
             chunks,
             file,
-            limits,
+            options,
             counters,
             position: range.start,
             reached: (range.start == 0 && range.end > 0).then_some(0),
             reason: None,
+            is_followed: false,
+            over_limit: None,
             cover,
             range,
         })
     }
 
-    /// The records of the next chunk.
-    pub async fn next(&mut self) -> Result<Option<RecordBlock>> {
+    /// The next chunk, and its records.
+    pub async fn next(&mut self) -> Result<Option<(Chunk, RecordBlock)>> {
         while let Some(mut chunk) = self.find().await? {
             if let Some(end) = self.end_of_cover(&chunk).await? {
                 self.position = end;
                 continue;
             }
             self.position = chunk.end();
-            match chunk.decode(&self.limits, &self.counters) {
+            match chunk.decode(&self.options.limits, &self.counters) {
                 Ok(block) => {
                     self.lose_up_to(chunk.begin);
                     if chunk.begin >= self.range.end {
@@ -68,15 +76,38 @@ impl RecoveringReader {
                         return Ok(None);
                     }
                     self.reached = Some(chunk.end());
-                    return Ok(Some(block));
+                    return Ok(Some((chunk, block)));
                 }
-                Err(fault) if self.reached == Some(chunk.begin) => self.reason = Some(fault),
-                Err(_) => {}
+                Err(fault) => self.pass_over(&chunk, fault),
             }
         }
-        self.lose_up_to(self.file.size);
+        if !self.is_unfinished() {
+            self.lose_up_to(self.file.size);
+        }
         self.finish();
         Ok(None)
+    }
+
+    /// A chunk that the last call of [`Self::next`] passed over because it is too large.
+    pub fn take_over_limit(&mut self) -> Option<(u64, Fault)> {
+        self.over_limit.take()
+    }
+
+    fn pass_over(&mut self, chunk: &Chunk, fault: Fault) {
+        if matches!(fault, Fault::Limit { .. }) {
+            self.over_limit = Some((chunk.begin, fault.clone()));
+        }
+        if self.reached == Some(chunk.begin) {
+            self.reason = Some(fault);
+        } else {
+            self.is_followed = true;
+        }
+    }
+
+    /// Whether nothing but a chunk that is still being written comes behind the last one.
+    fn is_unfinished(&self) -> bool {
+        let is_cut = self.reason.as_ref().is_some_and(Fault::is_cut);
+        self.options.on_truncated == OnTruncated::End && is_cut && !self.is_followed
     }
 
     /// The next chunk with the right checksum: one of the range, or one behind it where something is lost, or may
@@ -102,12 +133,13 @@ impl RecoveringReader {
             return Ok(None);
         }
         let (file, counters) = (self.file.clone(), Arc::clone(&self.counters));
-        let mut source = ChunkSource::new(file, cover.start, cover.end, self.limits, counters);
+        let mut source = ChunkSource::new(file, cover.start, cover.end, self.options.limits, counters);
         Ok(source.chunk_at(cover.start).await?.is_ok().then_some(cover.end))
     }
 
     /// Reports what is lost before `end`, if it is known where that begins.
     fn lose_up_to(&mut self, end: u64) {
+        self.is_followed = false;
         let reason = self.reason.take();
         if let Some(begin) = self.reached.filter(|begin| *begin < end) {
             let reason = reason.map_or_else(String::new, |fault| fault.to_string());

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
-use recordfusion_core::{ReadAhead, RecordBlock, RecordFile, Result, ScanCounters};
+use recordfusion_core::{Limits, ReadAhead, RecordBlock, RecordFile, Result, ScanCounters};
 
 use crate::checksum::{Checksum, RunningChecksum};
-use crate::fault::{Fault, Limits};
+use crate::fault::Fault;
 use crate::header::{ChunkHeader, Codec, HEADER_LEN, Layout, MAGIC};
 use crate::payload::{self, Places};
 
@@ -26,8 +26,8 @@ pub(crate) struct Chunk {
     pub header: ChunkHeader,
     /// Layout and codec.
     pub reading: (Layout, Codec),
-    /// The payload as it is stored.
-    pub payload: Bytes,
+    /// Header and payload as they are stored.
+    pub bytes: Bytes,
     /// Where its records were found while it was read.
     places: Option<Places>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Chunk {
 impl Chunk {
     /// Offset of the first byte behind it.
     pub fn end(&self) -> u64 {
-        self.begin + self.header.chunk_len()
+        self.begin.saturating_add(self.header.chunk_len())
     }
 
     /// The records, and their counters.
@@ -44,9 +44,9 @@ impl Chunk {
         limits: &Limits,
         counters: &ScanCounters,
     ) -> std::result::Result<RecordBlock, Fault> {
+        let payload = self.bytes.slice(HEADER_LEN.min(self.bytes.len())..);
         let places = self.places.take();
-        let decode =
-            || payload::decode(&self.header, self.reading, self.begin, &self.payload, places, limits);
+        let decode = || payload::decode(&self.header, self.reading, self.begin, &payload, places, limits);
         let block = counters.decompress_time.time(decode)?;
         counters.bytes_decompressed.add(block.data().len() as u64);
         counters.chunks_read.add(1);
@@ -96,7 +96,7 @@ impl ChunkSource {
             if let Ok(chunk) = self.test(magic, true).await? {
                 return Ok(Some(chunk));
             }
-            from = magic + MAGIC.len() as u64;
+            from = magic.saturating_add(MAGIC.len() as u64);
         }
         Ok(None)
     }
@@ -105,25 +105,25 @@ impl ChunkSource {
     pub async fn find_or_fault(&mut self, from: u64, until: u64) -> Result<(Option<Chunk>, Option<Fault>)> {
         match self.test(from, false).await? {
             Ok(chunk) => Ok((Some(chunk), None)),
-            Err(fault) => Ok((self.find(from + 1, until).await?, Some(fault))),
+            Err(fault) => Ok((self.find(from.saturating_add(1), until).await?, Some(fault))),
         }
     }
 
     /// The place of the next magic that begins at or behind `from`, and before `until`.
     async fn next_magic(&mut self, from: u64, until: u64) -> Result<Option<u64>> {
-        let overlap = MAGIC.len() as u64 - 1;
-        let end = until.saturating_add(overlap).min(self.file().size);
+        /// Bytes of a magic that the end of a step may cut off.
+        const OVERLAP: u64 = MAGIC.len() as u64 - 1;
+        let end = until.saturating_add(OVERLAP).min(self.file().size);
         let mut from = from;
-        while from + overlap < end {
+        while from.saturating_add(OVERLAP) < end {
             self.go_to(from);
-            let have = self.begin + self.bytes.len() as u64;
-            let upto = have.max(from + SEARCH_STEP).min(end);
+            let upto = self.have().max(from.saturating_add(SEARCH_STEP)).min(end);
             self.fill(upto).await?;
             let searched = self.slice(from, upto);
             if let Some(at) = memchr::memmem::find(searched, &MAGIC) {
-                return Ok(Some(from + at as u64));
+                return Ok(Some(from.saturating_add(at as u64)));
             }
-            from = upto - overlap;
+            from = upto.saturating_sub(OVERLAP);
             if upto == end {
                 break;
             }
@@ -134,19 +134,21 @@ impl ChunkSource {
     async fn test(&mut self, position: u64, searching: bool) -> Result<std::result::Result<Chunk, Fault>> {
         self.go_to(position);
         let left = self.file().size.saturating_sub(position);
-        self.fill(position + left.min(HEADER_LEN as u64)).await?;
-        let parsed = match self.slice(position, position + HEADER_LEN as u64).first_chunk() {
+        let header_end = position.saturating_add(left.min(HEADER_LEN as u64));
+        self.fill(header_end).await?;
+        let bytes = self.slice(position, header_end);
+        let parsed = match bytes.first_chunk() {
             Some(bytes) => ChunkHeader::parse(bytes, &self.limits),
-            None => Err(cut_header(self.slice(position, position + left))),
+            None => Err(cut_header(bytes)),
         };
         let header = match parsed {
             Ok(header) if header.chunk_len() > left => {
-                return Ok(Err(Fault::PayloadCut { missing: header.chunk_len() - left }));
+                return Ok(Err(Fault::PayloadCut { missing: header.chunk_len().saturating_sub(left) }));
             }
             Ok(header) => header,
             Err(fault) => return Ok(Err(fault)),
         };
-        let (begin, end) = (position + HEADER_LEN as u64, position + header.chunk_len());
+        let (begin, end) = (header_end, position.saturating_add(header.chunk_len()));
         self.source.extend_limit(end);
         let counters = Arc::clone(&self.counters);
         let (reading, places) = if searching {
@@ -159,8 +161,8 @@ impl ChunkSource {
             (header.reading(sum), places)
         };
         Ok(reading.map(|reading| {
-            let payload = self.take(position, end).slice(HEADER_LEN..);
-            Chunk { begin: position, header, reading, payload, places }
+            let bytes = self.take(position, end);
+            Chunk { begin: position, header, reading, bytes, places }
         }))
     }
 
@@ -172,7 +174,7 @@ impl ChunkSource {
         end: u64,
         header: &ChunkHeader,
     ) -> Result<(Vec<(Checksum, u32)>, Option<Places>)> {
-        let missing = (end - self.begin).saturating_sub(self.bytes.len() as u64);
+        let missing = end.saturating_sub(self.have());
         self.bytes.reserve(missing as usize);
         let mut sums: Vec<(Checksum, u32)> = header.checksums().map(|kind| (kind, 0)).collect();
         let plain = header.certain_reading().is_some_and(|(_, codec)| codec == Codec::None);
@@ -180,7 +182,7 @@ impl ChunkSource {
         let counters = Arc::clone(&self.counters);
         let mut position = begin;
         while position < end {
-            let next = end.min(position + SUM_STEP);
+            let next = end.min(position.saturating_add(SUM_STEP));
             self.fill(next).await?;
             let part = self.slice(position, next);
             counters.decompress_time.time(|| {
@@ -194,16 +196,21 @@ impl ChunkSource {
 
     /// The checksum of the bytes between two offsets, all of which are here, where many may be asked for.
     fn searched_sum(&mut self, kind: Checksum, from: u64, to: u64) -> u32 {
-        if to - from < LARGE {
+        if to.saturating_sub(from) < LARGE {
             return kind.of(self.slice(from, to));
         }
         let known = self.sums.iter().position(|(known, _)| *known == kind);
         let index = known.unwrap_or_else(|| {
             self.sums.push((kind, RunningChecksum::new(kind, from)));
-            self.sums.len() - 1
+            self.sums.len().saturating_sub(1)
         });
         let part = self.sums.get_mut(index).and_then(|(_, sum)| sum.part(self.begin, &self.bytes, from, to));
         part.unwrap_or_else(|| kind.of(self.slice(from, to)))
+    }
+
+    /// Offset behind the last byte that is here.
+    fn have(&self) -> u64 {
+        self.begin.saturating_add(self.bytes.len() as u64)
     }
 
     /// The bytes between two offsets, as far as they are here.
@@ -214,7 +221,7 @@ impl ChunkSource {
 
     /// Says that nothing before `position` is needed any more.
     fn go_to(&mut self, position: u64) {
-        let have = self.begin..=self.begin + self.bytes.len() as u64;
+        let have = self.begin..=self.have();
         if !have.contains(&position) {
             self.bytes.clear();
             self.sums.clear();
@@ -225,14 +232,13 @@ impl ChunkSource {
         self.sums.retain_mut(|(_, sum)| sum.forget(position).is_some());
         let needed = self.sums.iter_mut().filter_map(|(_, sum)| sum.forget(position));
         let first = needed.min().unwrap_or(position).clamp(self.begin, position);
-        self.bytes.advance((first - self.begin) as usize);
+        self.bytes.advance(first.saturating_sub(self.begin) as usize);
         self.begin = first;
     }
 
     /// Reads up to the offset `end`, which lies in the file.
     async fn fill(&mut self, end: u64) -> Result<()> {
-        let have = self.begin + self.bytes.len() as u64;
-        match end.checked_sub(have) {
+        match end.checked_sub(self.have()) {
             Some(missing) if missing > 0 => self.source.take_into(missing, &mut self.bytes).await,
             _ => Ok(()),
         }
@@ -241,9 +247,9 @@ impl ChunkSource {
     /// The bytes between two offsets, which are here; all before `to` is gone then.
     fn take(&mut self, from: u64, to: u64) -> Bytes {
         self.sums.clear();
-        self.bytes.advance((from - self.begin) as usize);
+        self.bytes.advance(from.saturating_sub(self.begin) as usize);
         self.begin = to;
-        self.bytes.split_to((to - from) as usize).freeze()
+        self.bytes.split_to(to.saturating_sub(from) as usize).freeze()
     }
 }
 

@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{RecordFile, ScanCounters};
+use recordfusion_core::{Limits, RecordFile, Result, ScanCounters};
 
 use super::walk::{MOST_HOPS, is_many};
 use super::{Chunk, ChunkSource, HeaderWalk, ReadError, ReadResult, Seam, Start};
-use crate::fault::Limits;
+use crate::fault::Fault;
 
 /// Reads the chunks that begin in a range. Every byte of the file has to belong to an intact chunk: a fault is an
 /// error of at least one of the ranges that make up a file.
@@ -72,6 +72,23 @@ impl StrictReader {
 
     fn index_behind(&self, chunk: &Chunk) -> Option<u64> {
         let many = chunk.begin == 0 && is_many(self.chunks.file().size, chunk.header.chunk_len());
-        self.index.map(|index| index + 1).filter(|index| !many && *index <= MOST_HOPS)
+        self.index.map(|index| index.saturating_add(1)).filter(|index| !many && *index <= MOST_HOPS)
     }
+}
+
+/// Whether the file ends with the chunk at `begin`, in which a fault was found, so that it may still be written: no
+/// intact chunk comes behind.
+pub(crate) async fn is_unfinished(
+    file: &RecordFile,
+    begin: u64,
+    fault: &Fault,
+    limits: Limits,
+    counters: &Arc<ScanCounters>,
+) -> Result<bool> {
+    if !fault.is_cut() {
+        return Ok(false);
+    }
+    let behind = begin.saturating_add(1);
+    let mut chunks = ChunkSource::new(file.clone(), behind, file.size, limits, Arc::clone(counters));
+    Ok(chunks.find(behind, file.size).await?.is_none())
 }

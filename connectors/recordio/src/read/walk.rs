@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{RecordFile, ScanCounters, ShortReads};
+use recordfusion_core::{Limits, RecordFile, ScanCounters, ShortReads};
 
 use super::{ReadError, ReadResult};
-use crate::fault::{Fault, Limits};
+use crate::fault::Fault;
 use crate::header::{ChunkHeader, HEADER_LEN};
 
 /// Most headers that are read to find the first chunk of a range.
@@ -94,7 +94,7 @@ impl HeaderWalk {
         let begin = self.position;
         let size = self.headers.file().size;
         let left = size.saturating_sub(begin);
-        let bytes = self.headers.bytes(begin, begin + left.min(HEADER_LEN as u64)).await?;
+        let bytes = self.headers.bytes(begin, begin.saturating_add(left.min(HEADER_LEN as u64))).await?;
         let header = match bytes.first_chunk() {
             Some(bytes) => ChunkHeader::parse(bytes, &self.limits),
             None => Err(super::source::cut_header(&bytes)),
@@ -102,19 +102,19 @@ impl HeaderWalk {
         let header = header.map_err(ReadError::at(begin))?;
         let len = header.chunk_len();
         if len > left {
-            return Err(ReadError::at(begin)(Fault::PayloadCut { missing: len - left }));
+            return Err(ReadError::at(begin)(Fault::PayloadCut { missing: len.saturating_sub(left) }));
         }
         if self.hops == 0 {
             self.many = is_many(size, len);
         }
         self.headers.expect_step(len);
-        self.position += len;
-        self.hops += 1;
+        self.position = begin.saturating_add(len);
+        self.hops = self.hops.saturating_add(1);
         Ok(header)
     }
 }
 
 /// Whether a file is likely to have more chunks than a range hops over, if its first one has `first_len` bytes.
 pub(crate) fn is_many(size: u64, first_len: u64) -> bool {
-    size / first_len.max(1) > MOST_HOPS
+    size.checked_div(first_len).is_some_and(|chunks| chunks > MOST_HOPS)
 }

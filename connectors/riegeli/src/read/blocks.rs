@@ -3,33 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use recordfusion_core::{Piece, RecordBlock, RecordFile, ScanCounters};
 
-use super::{ChunkReader, Damage, ReadResult};
+use super::{ChunkData, ChunkScan, ReadResult};
 use crate::decoder::ChunkDecoder;
 use crate::header::{ChunkHeader, ChunkKind};
-
-/// A chunk that is not yet decoded.
-pub(crate) struct ChunkData {
-    pub header: ChunkHeader,
-    pub begin: u64,
-    pub data: Bytes,
-}
-
-impl ChunkData {
-    /// The records of the chunk; `None` if it is of a kind without records.
-    pub fn decode(
-        &self,
-        decoder: &mut ChunkDecoder,
-        counters: &ScanCounters,
-    ) -> ReadResult<Option<RecordBlock>> {
-        let decode = || decoder.decode(&self.header, self.begin, &self.data);
-        let block = counters.decompress_time.time(decode).map_err(Damage::at(self.begin))?;
-        counters.bytes_decompressed.add(decoder.take_decompressed_bytes());
-        Ok(block)
-    }
-}
+use crate::options::ContainerOptions;
 
 /// Which transposed chunks are handed out as they are.
 #[derive(Debug, Clone, Copy)]
@@ -50,17 +29,24 @@ impl Large {
 /// Decodes the record chunks that begin in a range.
 pub(crate) struct BlockReader {
     file: RecordFile,
-    range: Range<u64>,
+    options: ContainerOptions,
     counters: Arc<ScanCounters>,
-    chunks: Option<ChunkReader>,
+    chunks: ChunkScan,
     decoder: ChunkDecoder,
     large: Option<Large>,
 }
 
 impl BlockReader {
     /// Reads nothing yet.
-    pub fn new(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> Self {
-        Self { file, range, counters, chunks: None, decoder: ChunkDecoder::default(), large: None }
+    pub fn new(
+        file: RecordFile,
+        range: Range<u64>,
+        options: ContainerOptions,
+        counters: Arc<ScanCounters>,
+    ) -> Self {
+        let chunks = ChunkScan::new(file.clone(), range, options, Arc::clone(&counters));
+        let decoder = ChunkDecoder::with_limits(options.limits);
+        Self { file, options, counters, chunks, decoder, large: None }
     }
 
     /// Hands out large transposed chunks as they are.
@@ -73,10 +59,10 @@ impl BlockReader {
         while let Some(piece) = self.next().await? {
             let block = match piece {
                 Piece::Records(block) => Some(block),
-                Piece::Chunk(chunk) => chunk.decode(&mut self.decoder, &self.counters)?,
+                Piece::Chunk(chunk) => self.decode(&chunk)?,
             };
-            if let Some(block) = block.filter(|block| !block.is_empty()) {
-                return Ok(Some(block));
+            if block.is_some() {
+                return Ok(block);
             }
         }
         Ok(None)
@@ -84,39 +70,25 @@ impl BlockReader {
 
     /// The next chunk that has records.
     pub async fn next(&mut self) -> ReadResult<Option<Piece<ChunkData>>> {
-        while let Some((kind, chunk)) = self.next_chunk().await? {
-            if self.large.is_some_and(|large| large.includes(kind, &chunk.header)) {
+        while let Some(chunk) = self.chunks.next().await? {
+            if !matches!(chunk.kind, ChunkKind::Simple | ChunkKind::Transposed) {
+                continue;
+            }
+            self.counters.chunks_read.add(1);
+            if self.large.is_some_and(|large| large.includes(chunk.kind, &chunk.chunk.header)) {
                 return Ok(Some(Piece::Chunk(chunk)));
             }
-            if let Some(block) =
-                chunk.decode(&mut self.decoder, &self.counters)?.filter(|block| !block.is_empty())
-            {
+            if let Some(block) = self.decode(&chunk)? {
                 return Ok(Some(Piece::Records(block)));
             }
         }
         Ok(None)
     }
 
-    /// The next chunk of records.
-    async fn next_chunk(&mut self) -> ReadResult<Option<(ChunkKind, ChunkData)>> {
-        let chunks = match &mut self.chunks {
-            Some(chunks) => chunks,
-            none => {
-                let counters = Arc::clone(&self.counters);
-                none.insert(ChunkReader::open(self.file.clone(), self.range.clone(), counters).await?)
-            }
-        };
-        while let Some(chunk) = chunks.next_chunk().await? {
-            let kind = chunk.header.kind().map_err(Damage::at(chunk.begin))?;
-            match kind {
-                ChunkKind::Simple | ChunkKind::Transposed => {
-                    let data = chunks.read_data(&chunk).await?;
-                    self.counters.chunks_read.add(1);
-                    return Ok(Some((kind, ChunkData { header: chunk.header, begin: chunk.begin, data })));
-                }
-                _ => chunks.check_data(&chunk).await?,
-            }
-        }
-        Ok(None)
+    /// The records of a chunk, if it has some.
+    fn decode(&mut self, chunk: &ChunkData) -> ReadResult<Option<RecordBlock>> {
+        let on_corruption = self.options.on_corruption;
+        let block = chunk.records(&mut self.decoder, on_corruption, &self.file, &self.counters)?;
+        Ok(block.filter(|block| !block.is_empty()))
     }
 }

@@ -32,13 +32,25 @@ impl ChunkReader {
             0 => 0,
             _ => HeaderWalk::start(file.clone(), range, Arc::clone(&counters)).await?.position(),
         };
-        let mut source = ReadAhead::new(file, begin, end, Arc::clone(&counters));
+        let mut chunks = Self::at(file, begin, end, counters);
         if begin == 0 && end > 0 {
-            let prefix = source.take(SIGNATURE_LEN.min(source.file().size)).await?;
-            check_signature(source.file(), &prefix)?;
-            source.seek(0);
+            let prefix = chunks.source.take(SIGNATURE_LEN.min(chunks.source.file().size)).await?;
+            check_signature(chunks.source.file(), &prefix)?;
+            chunks.go_to(0);
         }
-        Ok(Self { source, counters, end })
+        Ok(chunks)
+    }
+
+    /// Stands at `position`, where a chunk should begin.
+    pub fn at(file: RecordFile, position: u64, end: u64, counters: Arc<ScanCounters>) -> Self {
+        let end = end.min(file.size);
+        let source = ReadAhead::new(file, position, end, Arc::clone(&counters));
+        Self { source, counters, end }
+    }
+
+    /// Goes on at `position`.
+    pub fn go_to(&mut self, position: u64) {
+        self.source.seek(position);
     }
 
     /// The header of the next chunk that begins in the range. Its data have to be read or checked next.
@@ -49,8 +61,11 @@ impl ChunkReader {
         }
         let size = self.source.file().size;
         let header_end = Chunk::header_end(begin, size).map_err(Damage::at(begin))?;
-        let bytes = self.source.take(header_end - begin).await?;
+        let bytes = self.source.take(header_end.saturating_sub(begin)).await?;
         let chunk = Chunk::parse(begin, &bytes, size).map_err(Damage::at::<Fault>(begin))?;
+        if begin == 0 && chunk.header.kind() != Ok(ChunkKind::Signature) {
+            return Err(Damage::at(begin)(Fault::NoSignature));
+        }
         Ok(Some(chunk))
     }
 
@@ -68,7 +83,7 @@ impl ChunkReader {
             let mut data = Vec::with_capacity(size as usize);
             data.extend_from_slice(&first);
             while (data.len() as u64) < size {
-                let part = self.next_part(chunk, size - data.len() as u64).await?;
+                let part = self.next_part(chunk, size.saturating_sub(data.len() as u64)).await?;
                 counters.decompress_time.time(|| hasher.update(&part));
                 data.extend_from_slice(&part);
             }
@@ -85,7 +100,7 @@ impl ChunkReader {
         while left > 0 {
             let part = self.next_part(chunk, left).await?;
             hasher.update(&part);
-            left -= part.len() as u64;
+            left = left.saturating_sub(part.len() as u64);
         }
         self.leave(chunk, hasher)
     }
@@ -100,9 +115,9 @@ impl ChunkReader {
                 header.check_end(position, chunk.end)
             });
             check.map_err(Damage::at(chunk.begin))?;
-            position += BLOCK_HEADER;
+            position = position.saturating_add(BLOCK_HEADER);
         }
-        Ok(self.source.take(len.min(BLOCK - position % BLOCK)).await?)
+        Ok(self.source.take(len.min(BLOCK.saturating_sub(position % BLOCK))).await?)
     }
 
     fn leave(&mut self, chunk: &Chunk, hasher: Hasher) -> ReadResult<()> {

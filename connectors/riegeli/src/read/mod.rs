@@ -1,24 +1,27 @@
 //! Chunks and records of a file on an object store.
 //!
 //! [`HeaderWalk`] reads headers only: it finds the first chunk of a byte range (section 7.4) and counts records.
-//! [`ChunkReader`] reads whole chunks of a range ahead, and [`BlockReader`] decodes them.
-//! [`index`] finds the end of the records of an ArrayRecord file.
+//! [`ChunkReader`] reads whole chunks of a range ahead. [`index`] finds the end of the records of an ArrayRecord file.
 //!
-//! A fault stops them with a [`Damage`]. Its place and its kind, together with the chunk being read, are what
-//! section 7.5 needs to go on behind it.
+//! A fault stops these with a [`Damage`]. [`ChunkScan`] reads chunks as the options say: it passes over damage with
+//! the help of [`resync`], and takes a chunk that is not finished for the end of the file. [`BlockReader`] decodes
+//! what it gives.
 
 mod blocks;
 mod chunks;
 pub(crate) mod index;
+mod resync;
+mod scan;
 mod walk;
 
-pub(crate) use blocks::{BlockReader, ChunkData, Large};
+pub(crate) use blocks::{BlockReader, Large};
 pub(crate) use chunks::{ChunkReader, read_metadata};
+pub(crate) use scan::{ChunkData, ChunkScan, is_unfinished};
 pub(crate) use walk::HeaderWalk;
 
-use recordfusion_core::{Error, RecordFile, Result};
+use recordfusion_core::{Error, RecordFile};
 
-use crate::fault::Fault;
+use crate::fault::{ChunkFault, Fault};
 use crate::header::SIGNATURE;
 
 /// Bytes that show whether a file has the signature.
@@ -49,7 +52,7 @@ pub(crate) enum ReadError {
     Other(Error),
 }
 
-pub(crate) type ReadResult<T> = std::result::Result<T, ReadError>;
+pub(crate) type ReadResult<T> = Result<T, ReadError>;
 
 impl From<Error> for ReadError {
     fn from(error: Error) -> Self {
@@ -61,6 +64,12 @@ impl ReadError {
     /// The error to show, for `map_err`.
     pub fn of(file: &RecordFile) -> impl Fn(Self) -> Error {
         |error| match error {
+            Self::Damage(Damage { begin: 0, fault: Fault::TruncatedHeader }) => {
+                wrong_format(file, format!("it has only {} bytes, fewer than the signature", file.size))
+            }
+            Self::Damage(Damage { begin, fault: Fault::Chunk(fault @ ChunkFault::Limit { .. }) }) => {
+                Error::Unsupported(format!("{}: in the chunk at byte {begin}, {fault}", file.name))
+            }
             Self::Damage(damage) => file.corrupt(damage.begin, damage.fault.to_string()),
             Self::Other(error) => error,
         }
@@ -68,18 +77,22 @@ impl ReadError {
 }
 
 /// Checks the first bytes of a file that is not empty.
-fn check_signature(file: &RecordFile, prefix: &[u8]) -> Result<()> {
+pub(crate) fn check_signature(file: &RecordFile, prefix: &[u8]) -> ReadResult<()> {
     if prefix == SIGNATURE {
         return Ok(());
     }
     let same = prefix.iter().zip(&SIGNATURE).take_while(|(found, expected)| found == expected).count();
     let reason = if same == prefix.len() {
-        format!("it has only {same} bytes, fewer than the signature")
+        return Err(Damage::at(0)(Fault::TruncatedHeader));
     } else if same >= 8 {
         format!("its signature is damaged at byte {same}")
     } else {
         let begin = prefix.get(..16).unwrap_or(prefix);
         format!("it begins with \"{}\" instead of the signature", begin.escape_ascii())
     };
-    Err(Error::WrongFormat { file: file.name.clone(), format: "Riegeli", reason })
+    Err(ReadError::Other(wrong_format(file, reason)))
+}
+
+fn wrong_format(file: &RecordFile, reason: String) -> Error {
+    Error::WrongFormat { file: file.name.clone(), format: "Riegeli", reason }
 }

@@ -63,15 +63,15 @@ impl HeaderWalk {
         let size = self.file.size;
         let mut begin = Chunk::header_end(chunk.begin, size).map_err(Damage::at(chunk.begin))?;
         if remaining(begin) == 0 {
-            begin += BLOCK_HEADER;
+            begin = begin.saturating_add(BLOCK_HEADER);
         }
-        Ok(self.bytes(begin, begin + 1).await?.first().copied())
+        Ok(self.bytes(begin, begin.saturating_add(1)).await?.first().copied())
     }
 
     /// Goes to the first chunk that begins at or behind `target`. Where a block header is damaged, which may
     /// be in padding that nobody reads, one of the blocks before shows the way.
     async fn seek_first(&mut self, target: u64) -> ReadResult<()> {
-        let target_block = target / BLOCK * BLOCK;
+        let target_block = target.saturating_sub(target % BLOCK);
         let mut block = target_block;
         self.position = loop {
             if block == 0 {
@@ -80,10 +80,10 @@ impl HeaderWalk {
             if let Some(chunk) = self.first_chunk_of(block).await? {
                 break chunk;
             }
-            if target_block - block == BLOCKS_BACK * BLOCK {
+            if target_block.saturating_sub(block) == BLOCKS_BACK * BLOCK {
                 return Err(Damage::at(target_block)(Fault::BlockHeaderHash { block: target_block }));
             }
-            block -= BLOCK;
+            block = block.saturating_sub(BLOCK);
         };
         while self.position < target.min(self.file.size) {
             self.read_chunk().await?;
@@ -94,7 +94,7 @@ impl HeaderWalk {
 
     /// The first chunk at or behind a block boundary, or `None` if the block header is damaged or cut off.
     async fn first_chunk_of(&mut self, block: u64) -> ReadResult<Option<u64>> {
-        let bytes = self.file.read(block..block + BLOCK_HEADER).await?;
+        let bytes = self.file.read(block..block.saturating_add(BLOCK_HEADER)).await?;
         self.counters.bytes_scanned.add(bytes.len() as u64);
         Ok(BlockHeader::parse(block, &bytes).ok().and_then(|header| header.first_chunk(block)))
     }
@@ -104,7 +104,7 @@ impl HeaderWalk {
         let header_end = Chunk::header_end(begin, size).map_err(Damage::at(begin))?;
         let bytes = self.bytes(begin, header_end).await?;
         let chunk = Chunk::parse(begin, &bytes, size).map_err(Damage::at(begin))?;
-        self.headers.expect_step(chunk.end - begin);
+        self.headers.expect_step(chunk.end.saturating_sub(begin));
         self.position = chunk.end;
         Ok(chunk)
     }

@@ -79,7 +79,7 @@ impl Literal {
     fn push(&mut self, byte: u8) {
         self.bytes.rotate_left(1);
         self.bytes[7] = byte;
-        self.len += 1;
+        self.len = self.len.saturating_add(1);
     }
 }
 
@@ -168,7 +168,7 @@ fn node(index: usize, code: u32) -> Result<Node, ChunkFault> {
         (_, 1) => (Action::Fixed, 8, Some(code)),
         (_, 2) => (Action::String, 0, Some(code)),
         (_, 5) => (Action::Fixed, 4, Some(code)),
-        (_, 6) => (Action::SubmessageEnd, 0, Some(code - 4)),
+        (_, 6) => (Action::SubmessageEnd, 0, Some(code.saturating_sub(4))),
         _ => (Action::Literal, 0, Some(code)),
     };
     let literal = tag.map(Literal::varint).unwrap_or_default();
@@ -180,7 +180,7 @@ fn read_successors(cursor: &mut Cursor<'_>, nodes: &mut [Node]) -> Result<(), Ch
     for (index, node) in nodes.iter_mut().enumerate() {
         let next = u64::from(cursor.varint32().ok_or(ENDS)?);
         node.implicit = next >= num_nodes;
-        let base = if node.implicit { next - num_nodes } else { next };
+        let base = if node.implicit { next.saturating_sub(num_nodes) } else { next };
         if base >= num_nodes {
             return Err(ChunkFault::Node { node: index, fault: "a successor outside the table" });
         }
@@ -192,10 +192,10 @@ fn read_successors(cursor: &mut Cursor<'_>, nodes: &mut [Node]) -> Result<(), Ch
 fn read_subtypes(cursor: &mut Cursor<'_>, nodes: &mut [Node]) -> Result<(), ChunkFault> {
     for (index, node) in nodes.iter_mut().enumerate().filter(|(_, node)| node.has_subtype()) {
         match cursor.byte().ok_or(ENDS)? {
-            subtype @ 0..=9 => node.width = subtype + 1,
+            subtype @ 0..=9 => node.width = subtype.saturating_add(1),
             subtype @ 10..=137 => {
                 node.action = Action::Literal;
-                node.literal.push(subtype - 10);
+                node.literal.push(subtype.saturating_sub(10));
             }
             _ => return Err(ChunkFault::Node { node: index, fault: "an invalid subtype" }),
         }

@@ -1,5 +1,10 @@
 //! The transposed chunk: records cut into fields, and a state machine that puts them together (section 3).
 
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "the header was checked when it was parsed, and offsets into buckets when they were cut"
+)]
 pub(crate) mod columns;
 mod header;
 mod rebuild;
@@ -16,8 +21,9 @@ use crate::header::ChunkHeader;
 pub(crate) use header::Header;
 use rebuild::{BufferPart, MARGIN, Rebuild};
 
-/// Largest decompressed state machine header, in bytes; real ones have up to some tens of thousands.
-const MAX_HEADER_SIZE: u64 = 16 << 20;
+/// Largest decompressed state machine header, in bytes; real ones have up to some tens of thousands. Each byte may
+/// become 24 in memory.
+const MAX_HEADER_SIZE: u64 = 4 << 20;
 
 /// Bytes that one step puts out besides those of a buffer: a tag and a length.
 const MOST_BYTES_OF_STEP: u64 = 10;
@@ -47,13 +53,13 @@ impl TransposedDecoder {
     ) -> Result<RecordBlock, ChunkFault> {
         let parts = Parts::read(header, data, decompressor)?;
         self.read_buckets(&parts, decompressor)?;
-        let Parts { table, buffers, .. } = &parts;
-        let transitions = decompressor.decompress_scratch(parts.transitions)?;
-        check_output_size(header, table, buffers, transitions.len() as u64)?;
+        let Parts { table, buffers, transitions, .. } = parts;
+        let transitions = decompressor.decompress_scratch(transitions)?;
+        check_output_size(header, &table, &buffers, transitions.len() as u64)?;
 
         let (num_records, size) = (header.num_records as usize, header.decoded_data_size as usize);
-        let mut rebuild = Rebuild::new(&self.buckets, buffers.clone(), num_records, size);
-        rebuild.walk(table, transitions, step_budget(header, table, transitions.len() as u64))?;
+        let mut rebuild = Rebuild::new(&self.buckets, buffers, num_records, size);
+        rebuild.walk(&table, transitions, step_budget(header, &table, transitions.len() as u64))?;
         if self.check_leftovers && !rebuild.buffers_used_up() {
             return Err(ChunkFault::Trailing("the values of a field"));
         }
@@ -62,8 +68,8 @@ impl TransposedDecoder {
 
     /// Decompresses all buckets behind [`MARGIN`] bytes.
     fn read_buckets(&mut self, parts: &Parts<'_>, decompressor: &mut Decompressor) -> Result<(), ChunkFault> {
-        let total: u64 = parts.buckets.iter().map(Block::size).sum();
-        let end = MARGIN + total as usize;
+        let total = parts.buckets.iter().map(Block::size).fold(0, u64::saturating_add);
+        let end = MARGIN.saturating_add(total as usize);
         if self.buckets.len() < end {
             self.buckets.resize(end, 0);
         }
@@ -99,7 +105,8 @@ impl<'a> Parts<'a> {
     /// The parts of a chunk whose header is known.
     fn with_table(header: &ChunkHeader, data: &'a [u8], table: Header) -> Result<Self, ChunkFault> {
         let (codec, _, mut cursor) = split_header(data)?;
-        let mut buckets = Vec::with_capacity(table.bucket_sizes.len());
+        // A bucket of no bytes stands in a header that is not compressed.
+        let mut buckets = Vec::with_capacity(table.bucket_sizes.len().min(data.len()));
         let mut total = 0u64;
         // Values are part of the records; only the lengths of records that are no messages come on top.
         let limit = header.num_records.saturating_mul(10).saturating_add(header.decoded_data_size);
@@ -107,11 +114,11 @@ impl<'a> Parts<'a> {
             let bytes = cursor.take(size).ok_or(ChunkFault::Ends("the buckets"))?;
             let bucket =
                 Block::parse(codec, bytes, "a bucket", limit.min(MAX_CHUNK_SIZE).saturating_sub(total))?;
-            total += bucket.size();
+            total = total.saturating_add(bucket.size());
             buckets.push(bucket);
         }
         let buffers = cut_buffers(&table, &buckets)?;
-        let transitions = Block::parse(codec, cursor.0, "the transitions", MAX_CHUNK_SIZE)?;
+        let transitions = Block::parse(codec, cursor.0, "the transitions", most_transition_bytes(header))?;
         Ok(Self { table, buckets, buffers, transitions })
     }
 }
@@ -147,11 +154,8 @@ fn cut_buffers(table: &Header, buckets: &[Block<'_>]) -> Result<Vec<BufferPart>,
     let mut begin = MARGIN;
     let mut buffers = Vec::with_capacity(table.buffer_lengths.len());
     for &len in &table.buffer_lengths {
-        if buckets.is_empty() || len > left {
-            return Err(ChunkFault::Buckets);
-        }
-        left -= len;
-        let end = begin + len as usize;
+        left = left.checked_sub(len).filter(|_| !buckets.is_empty()).ok_or(ChunkFault::Buckets)?;
+        let end = begin.saturating_add(len as usize);
         buffers.push(BufferPart { begin, end });
         begin = end;
         while left == 0
@@ -163,6 +167,13 @@ fn cut_buffers(table: &Header, buckets: &[Block<'_>]) -> Result<Vec<BufferPart>,
     if left > 0 || sizes.next().is_some() { Err(ChunkFault::Buckets) } else { Ok(buffers) }
 }
 
+/// Most bytes of transitions: far more than writers need, which is about one a field.
+fn most_transition_bytes(header: &ChunkHeader) -> u64 {
+    const ALWAYS: u64 = 64 << 10;
+    let fields = header.decoded_data_size.saturating_add(header.num_records);
+    fields.saturating_mul(2).saturating_add(ALWAYS).min(MAX_CHUNK_SIZE)
+}
+
 /// Checks that the walk can make as many bytes as the chunk header claims, before they are allocated.
 fn check_output_size(
     header: &ChunkHeader,
@@ -170,7 +181,8 @@ fn check_output_size(
     buffers: &[BufferPart],
     transitions: u64,
 ) -> Result<(), ChunkFault> {
-    let buffered: u64 = buffers.iter().map(|buffer| (buffer.end - buffer.begin) as u64).sum();
+    let lens = buffers.iter().map(|buffer| buffer.end.saturating_sub(buffer.begin) as u64);
+    let buffered = lens.fold(0, u64::saturating_add);
     let chains = transitions.saturating_mul(4).saturating_add(1);
     let steps = chains.saturating_mul(table.nodes.len() as u64);
     let limit = steps.saturating_mul(MOST_BYTES_OF_STEP).saturating_add(buffered);

@@ -41,7 +41,7 @@ impl<'a> Rebuild<'a> {
     /// `source` holds the buffers and begins with [`MARGIN`] bytes of no meaning. The caller has bounded
     /// `decoded_size`, the bytes of all records.
     pub fn new(source: &'a [u8], buffers: Vec<BufferPart>, num_records: usize, decoded_size: usize) -> Self {
-        let out = vec![0; MARGIN + decoded_size];
+        let out = vec![0; MARGIN.saturating_add(decoded_size)];
         let at = out.len();
         Self { source, buffers, out, at, open: Vec::new(), limits: Vec::new(), num_records }
     }
@@ -58,9 +58,9 @@ impl<'a> Rebuild<'a> {
                 continue;
             }
             if repeat > 0 {
-                repeat -= 1;
+                repeat = repeat.saturating_sub(1);
             } else if let Some(&transition) = transitions.next() {
-                index += usize::from(transition >> 2);
+                index = index.saturating_add(usize::from(transition >> 2));
                 repeat = transition & 3;
             } else {
                 return Ok(());
@@ -81,13 +81,14 @@ impl<'a> Rebuild<'a> {
         if self.limits.last().copied().unwrap_or(end) as usize != self.at {
             return Err(ChunkFault::Walk("ends inside a record"));
         }
-        let wrong_sum = ChunkFault::SizeSum((self.out.len() - MARGIN) as u64);
+        let wrong_sum = ChunkFault::SizeSum(self.out.len().saturating_sub(MARGIN) as u64);
         if self.at != MARGIN {
             return Err(wrong_sum);
         }
         let margin = MARGIN as u32;
         let ends = self.limits.iter().rev().skip(1).copied().chain([end]);
-        let places = self.limits.iter().rev().zip(ends).map(|(begin, end)| (begin - margin, end - margin));
+        let places = self.limits.iter().rev().zip(ends);
+        let places = places.map(|(begin, end)| (begin.saturating_sub(margin), end.saturating_sub(margin)));
         let places = places.collect();
         RecordBlock::new(Buffer::from_vec(self.out).slice(MARGIN), places, begin).ok_or(wrong_sum)
     }
@@ -130,17 +131,15 @@ impl<'a> Rebuild<'a> {
     #[inline(always)]
     fn claim(&mut self, len: usize) -> Result<usize, ChunkFault> {
         let end = self.at;
-        if len > end - MARGIN {
-            return Err(ChunkFault::Walk("makes more bytes than the chunk header claims"));
-        }
-        self.at = end - len;
+        let begin = end.checked_sub(len).filter(|begin| *begin >= MARGIN);
+        self.at = begin.ok_or(ChunkFault::Walk("makes more bytes than the chunk header claims"))?;
         Ok(end)
     }
 
     #[inline(always)]
     fn put_literal(&mut self, literal: Literal) -> Result<(), ChunkFault> {
         let end = self.claim(usize::from(literal.len))?;
-        if let Some(out) = self.out[..end].last_chunk_mut() {
+        if let Some(out) = self.out.get_mut(..end).and_then(<[u8]>::last_chunk_mut) {
             *out = literal.bytes;
         }
         Ok(())
@@ -151,10 +150,8 @@ impl<'a> Rebuild<'a> {
     fn take(&mut self, buffer: usize, len: usize) -> Result<usize, ChunkFault> {
         let part =
             self.buffers.get_mut(buffer).ok_or(ChunkFault::Walk("reads a buffer that does not exist"))?;
-        if len > part.end - part.begin {
-            return Err(ChunkFault::Walk("reads beyond the end of a buffer"));
-        }
-        part.begin += len;
+        let next = part.begin.checked_add(len).filter(|next| *next <= part.end);
+        part.begin = next.ok_or(ChunkFault::Walk("reads beyond the end of a buffer"))?;
         Ok(part.begin)
     }
 
@@ -162,9 +159,13 @@ impl<'a> Rebuild<'a> {
     fn put_value(&mut self, node: &Node, len: usize) -> Result<(), ChunkFault> {
         let from_end = self.take(node.buffer as usize, len)?;
         let to_end = self.claim(len)?;
-        let (source, out) = (&self.source[..from_end], &mut self.out[..to_end]);
+        let source = self.source.get(..from_end).unwrap_or_default();
+        let out = self.out.get_mut(..to_end).unwrap_or_default();
         if len > MARGIN {
-            out[to_end - len..].copy_from_slice(&source[from_end - len..]);
+            let (from, to) = (from_end.saturating_sub(len), to_end.saturating_sub(len));
+            if let (Some(source), Some(out)) = (source.get(from..), out.get_mut(to..)) {
+                out.copy_from_slice(source);
+            }
         } else if let (Some(source), Some(out)) = (source.last_chunk::<MARGIN>(), out.last_chunk_mut()) {
             *out = *source;
         }
@@ -178,10 +179,12 @@ impl<'a> Rebuild<'a> {
         let len = usize::from(node.width);
         let from_end = self.take(node.buffer as usize, len)?;
         let to_end = self.claim(len)?;
-        let (source, out) = (&self.source[..from_end], &mut self.out[..to_end]);
-        if let (Some(source), Some(out)) = (source.last_chunk::<MARGIN>(), out.last_chunk_mut::<MARGIN>()) {
+        let source = self.source.get(..from_end).and_then(<[u8]>::last_chunk::<MARGIN>);
+        let out = self.out.get_mut(..to_end).and_then(<[u8]>::last_chunk_mut::<MARGIN>);
+        if let (Some(source), Some(out)) = (source, out) {
             let bytes = u128::from_le_bytes(*source);
-            if (bytes >> (8 * (MARGIN - len))) & BITS != 0 {
+            let before = MARGIN.saturating_sub(len).saturating_mul(8) as u32;
+            if bytes.unbounded_shr(before) & BITS != 0 {
                 return Err(ChunkFault::Walk("reads a malformed varint"));
             }
             *out = (bytes | BITS >> 8).to_le_bytes();
@@ -204,7 +207,7 @@ impl<'a> Rebuild<'a> {
         let part = self.buffers.last_mut().ok_or(malformed.clone())?;
         let rest = self.source.get(part.begin..part.end);
         let (len, prefix) = rest.and_then(varint32).ok_or(malformed)?;
-        part.begin += prefix;
+        part.begin = part.begin.saturating_add(prefix);
         Ok(len as usize)
     }
 
@@ -230,7 +233,7 @@ impl<'a> Rebuild<'a> {
     fn close_submessage(&mut self) -> Result<(), ChunkFault> {
         let open = self.open.pop().ok_or(ChunkFault::Walk("closes a submessage that is not open"))?;
         // The output is at most 1 GiB long.
-        self.put_literal(Literal::varint((open.end - self.at) as u32))?;
+        self.put_literal(Literal::varint(open.end.saturating_sub(self.at) as u32))?;
         self.put_literal(open.tag)
     }
 }
@@ -243,7 +246,7 @@ fn varint32(bytes: &[u8]) -> Option<(u32, usize)> {
         _ => {
             let mut cursor = crate::cursor::Cursor(bytes);
             let value = cursor.varint32()?;
-            Some((value, bytes.len() - cursor.0.len()))
+            Some((value, bytes.len().saturating_sub(cursor.0.len())))
         }
     }
 }

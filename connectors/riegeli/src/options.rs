@@ -1,0 +1,80 @@
+//! The options of reading.
+
+use std::sync::LazyLock;
+
+use recordfusion_core::{Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
+use recordfusion_protobuf::ProtobufOptions;
+
+use crate::fault::{LIMITS, MAX_CHUNK_SIZE};
+
+/// The options of the container.
+const CONTAINER: &[OptionInfo] = &[
+    OnCorruption::OPTION,
+    OnTruncated::OPTION,
+    OptionInfo::new(
+        Limits::CHUNK,
+        "SIZE",
+        "Largest data of a chunk as they are stored, by default and at most 1G",
+    ),
+    OptionInfo::new(
+        Limits::DECODED_CHUNK,
+        "SIZE",
+        "Largest sum of the records of a chunk, by default and at most 1G",
+    ),
+    OptionInfo::new(Limits::RECORD, "SIZE", "Largest record, by default and at most 1G"),
+];
+
+/// The options of reading: those of the records, then those of the container.
+pub(crate) static OPTIONS: LazyLock<Vec<OptionInfo>> =
+    LazyLock::new(|| [ProtobufOptions::OPTIONS, CONTAINER].concat());
+
+/// How a table is read.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadOptions {
+    /// What the records are.
+    pub records: ProtobufOptions,
+    /// How they are found in the file.
+    pub container: ContainerOptions,
+}
+
+/// How records are found in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ContainerOptions {
+    /// What becomes of damage.
+    pub on_corruption: OnCorruption,
+    /// What becomes of a last chunk that is not whole.
+    pub on_truncated: OnTruncated,
+    /// The largest chunks and records.
+    pub limits: Limits,
+}
+
+impl Default for ContainerOptions {
+    fn default() -> Self {
+        Self { on_corruption: OnCorruption::default(), on_truncated: OnTruncated::default(), limits: LIMITS }
+    }
+}
+
+impl ContainerOptions {
+    /// With damage passed over.
+    pub fn skipping(self) -> Self {
+        Self { on_corruption: OnCorruption::Skip, ..self }
+    }
+}
+
+impl ReadOptions {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// Unknown or contradictory options; a value that its option cannot have.
+    pub fn from_options(options: &Options) -> Result<Self> {
+        options.reject_unknown(&OPTIONS)?;
+        Ok(Self {
+            records: ProtobufOptions::from_options(options)?,
+            container: ContainerOptions {
+                on_corruption: OnCorruption::from_options(options)?,
+                on_truncated: OnTruncated::from_options(options)?,
+                limits: Limits::from_options(options, LIMITS, 1..=MAX_CHUNK_SIZE)?,
+            },
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! A sound file of what is whole in a damaged one: chunks are copied as they are stored (section 8.6).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use recordfusion_core::{ByteStream, Error, Options, RecordFile, Result, ScanCounters};
+
+use crate::decoder::ChunkDecoder;
+use crate::fault::{ChunkFault, Fault};
+use crate::header::ChunkKind;
+use crate::inspect::read_footer;
+use crate::metadata::RecordsMetadata;
+use crate::options::ReadOptions;
+use crate::read::index::data_part_of_damaged;
+use crate::read::{ChunkData, ChunkScan, Damage, ReadError, SIGNATURE_LEN, check_signature};
+use crate::write::{ArrayRecordWriter, EncodedChunk, FileWriter, WriteError, WriterOptions};
+
+/// The bytes of the repaired file: signature, metadata if they can be read, all chunks with records that can be
+/// decoded, chunks of unknown types without records, and a new index if the file has one. Padding is left out, and
+/// so are metadata of other files that were appended, which no reader looks at.
+pub(crate) fn repair(file: RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
+    let options = ReadOptions::from_options(options);
+    let open = async move {
+        let (repair, begin) = Repair::open(file, options?, counters).await?;
+        let rest = stream::try_unfold(repair, |mut repair| async move {
+            Ok::<_, Error>(repair.next().await?.map(|piece| (piece, repair)))
+        });
+        Ok::<_, Error>(stream::once(async move { Ok(begin) }).chain(rest))
+    };
+    stream::once(open).try_flatten().boxed()
+}
+
+struct Repair {
+    file: RecordFile,
+    counters: Arc<ScanCounters>,
+    chunks: ChunkScan,
+    decoder: ChunkDecoder,
+    /// The file that is being made, until it is finished.
+    output: Option<Output>,
+    /// Whether anything of the file is whole.
+    any_chunk: bool,
+}
+
+enum Output {
+    Riegeli(FileWriter),
+    ArrayRecord(ArrayRecordWriter),
+}
+
+impl Repair {
+    /// The repair, and what the new file begins with.
+    async fn open(
+        file: RecordFile,
+        options: ReadOptions,
+        counters: Arc<ScanCounters>,
+    ) -> Result<(Self, Bytes)> {
+        let part = data_part_of_damaged(&file, &counters).await?;
+        let mut begin = Vec::new();
+        let output = if part.size < file.size {
+            let footer = read_footer(&file, part.size, &counters).await;
+            let text = footer.ok().and_then(|footer| footer.writer_options).unwrap_or_default();
+            Output::ArrayRecord(ArrayRecordWriter::create(text.parse().unwrap_or_default(), &mut begin))
+        } else {
+            Output::Riegeli(FileWriter::create(&WriterOptions::default(), &mut begin))
+        };
+        let container = options.container.skipping();
+        let chunks = ChunkScan::new(part.clone(), 0..part.size, container, Arc::clone(&counters));
+        let chunks = chunks.with_all_data().with_firm_limits();
+        let decoder = ChunkDecoder::with_limits(container.limits);
+        Ok((Self { file, counters, chunks, decoder, output: Some(output), any_chunk: false }, begin.into()))
+    }
+
+    /// The next piece of the new file.
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        while self.output.is_some() {
+            let piece = match self.chunks.next().await.map_err(ReadError::of(&self.file))? {
+                Some(chunk) => self.copy(chunk)?,
+                None => self.finish().await?,
+            };
+            if !piece.is_empty() {
+                return Ok(Some(piece.into()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The bytes of a chunk in the new file; none if it is left out.
+    fn copy(&mut self, chunk: ChunkData) -> Result<Vec<u8>> {
+        self.any_chunk = true;
+        let mut out = Vec::new();
+        match self.is_kept(&chunk) {
+            Ok(true) => {}
+            Ok(false) => return Ok(out),
+            Err(fault @ ChunkFault::Limit { .. }) => {
+                return Err(ReadError::of(&self.file)(Damage::at(chunk.chunk.begin)(Fault::from(fault))));
+            }
+            Err(fault) => {
+                chunk.lose(&fault, &self.file, &self.counters);
+                return Ok(out);
+            }
+        }
+        let encoded = EncodedChunk { header: chunk.chunk.header, data: chunk.data.into() };
+        if let Some(output) = &mut self.output {
+            output.write(&encoded, &mut out).map_err(|error| encode_error(&error))?;
+        }
+        Ok(out)
+    }
+
+    /// Whether a chunk belongs into the new file.
+    fn is_kept(&mut self, chunk: &ChunkData) -> std::result::Result<bool, ChunkFault> {
+        match chunk.kind {
+            ChunkKind::Simple | ChunkKind::Transposed => {
+                let records = chunk.decode(&mut self.decoder, &self.counters)?;
+                self.counters.chunks_read.add(1);
+                self.counters.records_decoded.add(records.map_or(0, |records| records.len() as u64));
+                Ok(true)
+            }
+            ChunkKind::Metadata if chunk.chunk.begin == SIGNATURE_LEN => {
+                let message = self.decoder.decode_metadata(&chunk.chunk.header, &chunk.data)?;
+                RecordsMetadata::parse(&message).map(|_| true)
+            }
+            ChunkKind::Unknown => Ok(true),
+            ChunkKind::Metadata | ChunkKind::Signature | ChunkKind::Padding => Ok(false),
+        }
+    }
+
+    /// What comes behind the last chunk.
+    async fn finish(&mut self) -> Result<Vec<u8>> {
+        let file = &self.file;
+        if !self.any_chunk && file.size > 0 {
+            check_signature(file, &file.read(0..SIGNATURE_LEN).await?).map_err(ReadError::of(file))?;
+        }
+        let mut out = Vec::new();
+        if let Some(Output::ArrayRecord(writer)) = self.output.take() {
+            writer.finish(&mut out).map_err(|error| encode_error(&error))?;
+        }
+        Ok(out)
+    }
+}
+
+impl Output {
+    fn write(&mut self, chunk: &EncodedChunk, out: &mut Vec<u8>) -> std::result::Result<u64, WriteError> {
+        match self {
+            Self::Riegeli(writer) => writer.write(chunk, out),
+            Self::ArrayRecord(writer) => writer.write(chunk, out),
+        }
+    }
+}
+
+fn encode_error(error: &WriteError) -> Error {
+    Error::Encode { format: "riegeli", reason: error.to_string() }
+}

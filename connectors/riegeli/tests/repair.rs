@@ -1,0 +1,112 @@
+//! Repaired files: what survives, and nothing else.
+
+use std::sync::Arc;
+
+use futures::TryStreamExt;
+use futures::executor::block_on;
+use recordfusion_core::{Connector, Error, LostRegion, Options, Result, ScanCounters};
+use recordfusion_riegeli::RiegeliConnector;
+
+use crate::support::*;
+
+struct Repaired {
+    bytes: Vec<u8>,
+    lost: Vec<LostRegion>,
+    counters: Arc<ScanCounters>,
+}
+
+fn repair(bytes: &[u8], options: &Options) -> Result<Repaired> {
+    let counters = Arc::new(ScanCounters::default());
+    let pieces = RiegeliConnector.repair(&memory_file(bytes), options, Arc::clone(&counters));
+    let pieces: Vec<_> = block_on(pieces.try_collect())?;
+    let lost = counters.lost_regions.all().into_iter().map(|(_, region)| region).collect();
+    Ok(Repaired { bytes: pieces.concat(), lost, counters })
+}
+
+/// Repairs a file, and checks that the result is sound and has what a scan of the file finds.
+fn check(name: &str, bytes: &[u8]) -> Option<Repaired> {
+    let found = skip(bytes);
+    let repaired = match repair(bytes, &Options::new()) {
+        Ok(repaired) => repaired,
+        Err(error) => {
+            assert!(matches!(error, Error::WrongFormat { .. }), "{name}: {error}");
+            assert!(found.records.is_empty(), "{name}");
+            return None;
+        }
+    };
+    let (records, error) = read(&repaired.bytes);
+    assert!(error.is_none() && records == found.records, "{name}: {error:?}");
+    assert_eq!(repaired.counters.records_decoded.value(), records.len() as u64, "{name}");
+    let file = memory_file(&repaired.bytes);
+    let verification = block_on(RiegeliConnector.verify(&file)).expect("sound");
+    assert!(verification.faults.is_empty(), "{name}: {:?}", verification.faults);
+    assert_eq!(verification.records, records.len() as u64, "{name}");
+    let again = repair(&repaired.bytes, &Options::new()).expect("sound");
+    assert!(again.bytes == repaired.bytes && again.lost.is_empty(), "{name}");
+    Some(repaired)
+}
+
+#[test]
+fn damaged_files_are_repaired() {
+    let mut repaired = 0;
+    for case in json("riegeli/expected/damage.json").as_array().expect("a list") {
+        let name = case["file"].as_str().expect("a text");
+        let bytes = fixture(&format!("riegeli/{name}"));
+        let Some(file) = check(name, &bytes) else { continue };
+        let metadata = usize::from(name.contains("metadata_garbage"));
+        let skipped = case["recovery"]["skipped"].as_array().expect("a list").len();
+        assert_eq!(file.lost.len(), skipped + metadata, "{name}: {:?}", file.lost);
+        repaired += 1;
+    }
+    assert_eq!(repaired, 48);
+}
+
+#[test]
+fn sound_files_are_copied() {
+    for entry in json("riegeli/manifest.json")["files"].as_array().expect("a list") {
+        let name = entry["file"].as_str().expect("a text");
+        let bytes = fixture(&format!("riegeli/{name}"));
+        let file = check(name, &bytes).expect("sound");
+        assert!(file.lost.is_empty(), "{name}");
+        let chunks = entry["chunks"].as_array().expect("a list").iter();
+        let is_plain = chunks.clone().all(|chunk| chunk[2] != "p")
+            && chunks.clone().filter(|chunk| chunk[2] == "s" || chunk[2] == "m").count() <= 2;
+        assert!(!is_plain || file.bytes == bytes, "{name}");
+    }
+}
+
+#[test]
+fn an_index_is_made_anew() {
+    for name in ["group64_zstd", "transpose_brotli_bucket4k", "pad_to_block", "default"] {
+        let bytes = fixture(&format!("array_record/{name}.array_record"));
+        let inspection = block_on(RiegeliConnector.inspect(&memory_file(&bytes))).expect("sound");
+        let begin = |kind: &[&str]| {
+            let chunk = inspection.chunks.iter().find(|chunk| kind.contains(&chunk.kind.as_str()));
+            chunk.expect("it is there").begin
+        };
+        for at in
+            [begin(&["footer"]) + 50, begin(&["postscript"]) + 70, begin(&["simple", "transposed"]) + 45]
+        {
+            let mut damaged = bytes.clone();
+            damaged[at as usize] ^= 1;
+            let file = check(name, &damaged).expect("most of it is whole");
+            let again = block_on(RiegeliConnector.inspect(&memory_file(&file.bytes))).expect("sound");
+            assert_eq!(again.kind, "ArrayRecord", "{name} byte {at}");
+            if at < begin(&["footer"]) {
+                assert_eq!(again.metadata, inspection.metadata, "{name} byte {at}");
+                assert_eq!(file.lost.len(), 1, "{name} byte {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_is_too_large_is_not_left_out() {
+    let bytes = write(&[vec![7u8; 1000], vec![8; 10]], riegeli::WriterOptions::new().chunk_size(1));
+    for option in ["max_decoded_chunk_size", "max_record_size", "max_chunk_size"] {
+        let limit = if option == "max_chunk_size" { "5" } else { "500" };
+        let error = repair(&bytes, &options(&[(option, limit)])).err().expect("too large");
+        assert!(matches!(error, Error::Unsupported(_)) && error.to_string().contains(option), "{error}");
+    }
+    assert!(repair(&bytes, &options(&[("max_chunk_sise", "500")])).is_err(), "no such option");
+}
