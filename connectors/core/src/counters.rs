@@ -53,6 +53,8 @@ pub struct ScanCounters {
     pub chunks_skipped_by_range: Counter,
     /// Chunks of which only the header was read, for a count.
     pub chunks_counted: Counter,
+    /// Chunks that became columns without putting their records together.
+    pub chunks_shredded: Counter,
     /// Records decoded to rows.
     pub records_decoded: Counter,
     /// Leaf columns that were decoded.
@@ -92,13 +94,14 @@ impl ScanCounters {
     }
 
     /// All counters with their names and units, in the order to show them.
-    pub fn all(&self) -> [(&'static str, Unit, &Counter); 18] {
+    pub fn all(&self) -> [(&'static str, Unit, &Counter); 19] {
         [
             ("bytes_scanned", Unit::Bytes, &self.bytes_scanned),
             ("bytes_decompressed", Unit::Bytes, &self.bytes_decompressed),
             ("chunks_read", Unit::Count, &self.chunks_read),
             ("chunks_skipped_by_range", Unit::Count, &self.chunks_skipped_by_range),
             ("chunks_counted", Unit::Count, &self.chunks_counted),
+            ("chunks_shredded", Unit::Count, &self.chunks_shredded),
             ("records_decoded", Unit::Count, &self.records_decoded),
             ("fields_projected", Unit::Count, &self.fields_projected),
             ("wire_type_mismatches", Unit::Count, &self.wire_type_mismatches),

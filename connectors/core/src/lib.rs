@@ -36,8 +36,8 @@ mod read_ahead;
 mod short_reads;
 mod write;
 
-pub use bounds::{ColumnBounds, Nulls};
 pub use block::{RecordBlock, RecordBlockBuilder};
+pub use bounds::{ColumnBounds, Nulls};
 pub use connector::{BatchStream, BlockStream, Connector, ScanRequest, Table};
 pub use corruption::{LostRegion, LostRegions, OnCorruption};
 pub use count::row_counts;

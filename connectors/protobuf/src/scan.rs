@@ -2,7 +2,9 @@
 
 use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use recordfusion_core::{BatchStream, BlockStream, ColumnBounds, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest};
+use recordfusion_core::{
+    BatchStream, BlockStream, ColumnBounds, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest,
+};
 
 use crate::batch::{BatchDecoder, DecodedBatch};
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::RecordBatch;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ColumnBounds, Error, LARGE_BLOCK, Piece, RecordBlock, RecordFile, Result, ScanCounters,
-    ScanRequest,
+    BatchStream, BlockStream, ColumnBounds, Error, LARGE_BLOCK, Piece, RecordBlock, RecordFile, Result,
+    ScanCounters, ScanRequest,
 };
 use recordfusion_protobuf::{BatchDecoder, ColumnChunk, PieceStream, scan_batches, scan_pieces};
 
@@ -93,6 +93,7 @@ impl ColumnChunk for TransposedChunk {
         let decode = || chunks.decode_columns(place, reader, decoder, &file.name, counters);
         let rows = counters.decode_time.time(decode);
         counters.bytes_decompressed.add(chunks.take_decompressed_bytes());
+        counters.chunks_shredded.add(u64::from(rows.is_ok()));
         rows.ok()
     }
 

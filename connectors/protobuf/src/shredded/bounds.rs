@@ -79,7 +79,9 @@ fn values(output: &Output, encoding: Encoding, facts: FieldFacts) -> Option<Arra
     match &output.source {
         Source::Words { signed, .. } => crate::numbers::words(data_type, *signed, words(), None).ok(),
         Source::Longs(_) => crate::numbers::longs(data_type, varints, None).ok(),
-        Source::Bits(_) => Some(Arc::new(varints.iter().map(|&bits| Some(bits != 0)).collect::<BooleanArray>())),
+        Source::Bits(_) => {
+            Some(Arc::new(varints.iter().map(|&bits| Some(bits != 0)).collect::<BooleanArray>()))
+        }
         Source::Enum { names, shown: EnumForm::Number, .. } if *data_type == DataType::Int32 => {
             names.column(EnumForm::Number, data_type, words(), None).ok()
         }

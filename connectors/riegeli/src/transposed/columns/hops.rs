@@ -273,7 +273,12 @@ impl Hops {
     }
 
     /// The hop from `path` on; `None` if its first node has to be met alone.
-    fn resolved(&mut self, index: usize, path: HopPath, nodes: &mut Nodes<'_>) -> Result<Option<Made>, Unfit> {
+    fn resolved(
+        &mut self,
+        index: usize,
+        path: HopPath,
+        nodes: &mut Nodes<'_>,
+    ) -> Result<Option<Made>, Unfit> {
         if !self.is_known(index) {
             self.compile(index, path, nodes)?;
         }
@@ -324,7 +329,7 @@ impl Hops {
             if !node.implicit {
                 return Ok(ChainEnd::Transition);
             }
-            (index, path) = (node.base as usize, HopPath::new(step.path_behind()));
+            (index, path) = (node.base as usize, HopPath::new(step.behind));
         }
         Ok(ChainEnd::Stop)
     }
@@ -391,7 +396,7 @@ impl Hops {
             Kind::Pass | Kind::Record => {}
             Kind::Value => self.push(OpKind::Value, step.form, step.target),
             Kind::Member => self.push(OpKind::Member, step.form, step.target),
-            Kind::Open => self.push(OpKind::Open, 0, message(step.target)?),
+            Kind::Open => self.push(OpKind::Open, 0, message(step.behind)?),
             Kind::Close => self.push(OpKind::Close, 0, message(step.path)?),
             Kind::Mismatch => self.push(OpKind::Mismatch, 0, 0),
             Kind::Message => self.push(OpKind::Message, 0, step.target),
@@ -405,7 +410,7 @@ impl Hops {
         let hop = Hop(u64::from(4 * node.base)
             | if self.measured || len > 0 { PROGRAM } else { 0 }
             | u64::from(HopPath::new(step.path).0) << BEFORE
-            | u64::from(HopPath::new(step.path_behind()).0) << BEHIND
+            | u64::from(HopPath::new(step.behind).0) << BEHIND
             | u64::from(records) << RECORDS
             | 1 << STEPS);
         Ok((hop, program))

@@ -79,13 +79,8 @@ pub(super) struct Paths<'a> {
 
 impl<'a> Paths<'a> {
     pub fn new(layout: &'a Layout, buffers: usize) -> Self {
-        let record = Path {
-            parent: RECORD,
-            tag: 0,
-            message: Some(Layout::RECORD),
-            in_submessage: false,
-            depth: 0,
-        };
+        let record =
+            Path { parent: RECORD, tag: 0, message: Some(Layout::RECORD), in_submessage: false, depth: 0 };
         Self {
             layout,
             paths: vec![record],

@@ -191,7 +191,7 @@ impl<'a> Walk<'a, '_> {
             hops.forget_step();
             at.records = at.records.wrapping_add(hop.records());
         }
-        at.path = HopPath::new(step.path_behind());
+        at.path = HopPath::new(step.behind);
         let repeats = self.transitions.repeats;
         let next = match repeats.checked_sub(1) {
             _ if node.implicit => repeats,

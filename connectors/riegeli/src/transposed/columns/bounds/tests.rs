@@ -98,13 +98,13 @@ fn values_lie_within_their_bounds() {
     });
     let picks = proptest::collection::vec((any::<Index>(), select(vec![true, false])), 0..3);
     let (all, known, narrow) = (Cell::new(0), Cell::new(0), Cell::new(0));
-    let mut runner =
-        TestRunner::new(Config { cases: 1000, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: 1000, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&(records, picks), |((source, records), picks)| {
-        let options = picks.iter().filter(|(_, picked)| *picked).fold(Options::new(), |options, (pick, _)| {
-            let (name, value) = OPTIONS[pick.index(OPTIONS.len())];
-            options.with(name, value)
-        });
+        let options =
+            picks.iter().filter(|(_, picked)| *picked).fold(Options::new(), |options, (pick, _)| {
+                let (name, value) = OPTIONS[pick.index(OPTIONS.len())];
+                options.with(name, value)
+            });
         for (name, column, bounds) in columns(&source, &options, &records) {
             all.set(all.get() + 1);
             let Some(bounds) = bounds else { continue };
@@ -140,7 +140,9 @@ fn bounds_are_those_of_the_nodes() {
     ];
     let bounds = bounds(&records.map(<[u8]>::to_vec));
     let ints = |name: &str| {
-        let ColumnBounds { low: Some(low), high: Some(high), nulls } = &bounds[name] else { panic!("{name}") };
+        let ColumnBounds { low: Some(low), high: Some(high), nulls } = &bounds[name] else {
+            panic!("{name}")
+        };
         let value = |array: &ArrayRef| match array.data_type() {
             arrow::datatypes::DataType::Int32 => i64::from(array.as_primitive::<Int32Type>().value(0)),
             arrow::datatypes::DataType::Int64 => array.as_primitive::<Int64Type>().value(0),
