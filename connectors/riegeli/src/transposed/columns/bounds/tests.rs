@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Scalar};
 use arrow::compute::kernels::cmp::{gt, lt};
@@ -65,7 +66,7 @@ fn columns(
     let names = decoder.schema().fields().iter().map(|field| field.name().clone());
     let columns = names.zip(decoded.batch.columns()).enumerate();
     columns
-        .map(|(index, (name, column))| (name, column.clone(), column_bounds(&header, &scan, index)))
+        .map(|(index, (name, column))| (name, Arc::clone(column), column_bounds(&header, &scan, index)))
         .collect()
 }
 
@@ -80,11 +81,11 @@ fn check(name: &str, column: &ArrayRef, bounds: &ColumnBounds) -> Result<(), Tes
         prop_assert_eq!((bound.len(), bound.data_type()), (1, column.data_type()));
     }
     if let Some(low) = &bounds.low {
-        let below = lt(column, &Scalar::new(low.clone())).expect("one type");
+        let below = lt(column, &Scalar::new(Arc::clone(low))).expect("one type");
         prop_assert_eq!(below.true_count(), 0, "{}: {:?} below {:?}", name, column, low);
     }
     if let Some(high) = &bounds.high {
-        let above = gt(column, &Scalar::new(high.clone())).expect("one type");
+        let above = gt(column, &Scalar::new(Arc::clone(high))).expect("one type");
         prop_assert_eq!(above.true_count(), 0, "{}: {:?} above {:?}", name, column, high);
     }
     Ok(())
