@@ -76,8 +76,8 @@ impl Hops {
     }
 
     #[inline(always)]
-    pub fn ops(&self, program: Program) -> &[Op] {
-        self.ops.get(program.range()).unwrap_or_default()
+    pub fn ops(&self, program: Program) -> Result<&[Op], Unfit> {
+        self.ops.get(program.range()).ok_or(Unfit)
     }
 
     /// Resolves the nodes of a hop from `path` on.

@@ -226,7 +226,7 @@ impl<'a> Walk<'a, '_> {
         let mut most_ops = self.most_ops;
         for event in log {
             let program = hops.program(*event as u32 as usize);
-            let ops = hops.ops(program);
+            let ops = hops.ops(program)?;
             most_ops = most_ops.checked_sub(ops.len()).ok_or(Unfit)?;
             let begun = (event >> 32) as u32;
             row = row.wrapping_add(begun.wrapping_sub(records));
