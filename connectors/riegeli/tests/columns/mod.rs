@@ -237,7 +237,10 @@ fn presence_and_lengths_need_no_bucket() {
         scan_column(table.as_ref(), &file, ColumnProjection { index, selection })
     };
     // Nothing but headers and transitions: as little as for a column that no bucket has more than a few values of.
-    let (_, least) = read("error", Selection::none());
+    let ((errors, _), least) = read("error", Selection::none());
+    let ((whole, _), _) = read("error", Selection::All);
+    let nulls = |rows: Option<RecordBatch>| rows.expect("rows").column(0).nulls().cloned();
+    assert_eq!(nulls(errors), nulls(whole));
     for name in ["geo", "spans", "tags"] {
         let ((presence, _), decompressed) = read(name, Selection::none());
         let ((whole, _), all) = read(name, Selection::All);
