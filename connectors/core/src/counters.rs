@@ -55,6 +55,8 @@ pub struct ScanCounters {
     pub chunks_counted: Counter,
     /// Chunks passed over because none of their rows can be wanted.
     pub chunks_pruned: Counter,
+    /// Chunks that became columns without putting their records together.
+    pub chunks_shredded: Counter,
     /// Rows that the filter of the scan left out, of those that it looked at.
     pub rows_filtered: Counter,
     /// Records decoded to rows.
@@ -96,7 +98,7 @@ impl ScanCounters {
     }
 
     /// All counters with their names and units, in the order to show them.
-    pub fn all(&self) -> [(&'static str, Unit, &Counter); 20] {
+    pub fn all(&self) -> [(&'static str, Unit, &Counter); 21] {
         [
             ("bytes_scanned", Unit::Bytes, &self.bytes_scanned),
             ("bytes_decompressed", Unit::Bytes, &self.bytes_decompressed),
@@ -104,6 +106,7 @@ impl ScanCounters {
             ("chunks_skipped_by_range", Unit::Count, &self.chunks_skipped_by_range),
             ("chunks_counted", Unit::Count, &self.chunks_counted),
             ("chunks_pruned", Unit::Count, &self.chunks_pruned),
+            ("chunks_shredded", Unit::Count, &self.chunks_shredded),
             ("rows_filtered", Unit::Count, &self.rows_filtered),
             ("records_decoded", Unit::Count, &self.records_decoded),
             ("fields_projected", Unit::Count, &self.fields_projected),

@@ -24,7 +24,7 @@ pub enum Selection {
     /// Everything below.
     All,
     /// These fields of the struct. Lists are looked through to their items, maps to their values.
-    /// Empty: only whether the struct, list or map is there, and how long it is.
+    /// Empty: only whether the struct, list, map or string is there, and how long the list or map is.
     Fields(BTreeMap<String, Selection>),
 }
 

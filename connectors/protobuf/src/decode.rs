@@ -173,6 +173,10 @@ impl Walk<'_> {
                 self.columns.bytes[column].append(row, &bytes[extent.begin..extent.end]);
                 at = extent.next;
             }
+            Op::Present => {
+                at = wire::length(bytes, &mut at)?;
+                self.place(slot.place, frame.row)?;
+            }
             Op::CheckText => {
                 let end = wire::length(bytes, &mut at)?;
                 check_utf8(&bytes[at..end])?;

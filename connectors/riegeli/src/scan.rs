@@ -125,6 +125,7 @@ impl ColumnChunk for TransposedChunk {
         let decode = || chunks.decode_columns(place, reader, decoder, &file.name, counters);
         let rows = counters.decode_time.time(decode);
         counters.bytes_decompressed.add(chunks.take_decompressed_bytes());
+        counters.chunks_shredded.add(u64::from(rows.is_ok()));
         rows.ok()
     }
 

@@ -259,7 +259,9 @@ impl<'a> Compiler<'a> {
                 let items = push(&mut self.columns.items, Items::default());
                 let output = self.output(item, None);
                 let source = self.value(message, item, wanted, Place::Item(items), None);
-                self.outputs[output as usize].source = source;
+                if !is_skipped(item, wanted) {
+                    self.outputs[output as usize].source = source;
+                }
                 return Source::List { items, item: output };
             }
             Form::Map { key, value, known_values } => {
@@ -280,7 +282,10 @@ impl<'a> Compiler<'a> {
             }
             _ => self.leaves += 1,
         }
-        let (op, column, detail, source) = self.leaf(&node.form, matches!(place, Place::Item(_)), fill);
+        let (mut op, column, detail, source) = self.leaf(&node.form, matches!(place, Place::Item(_)), fill);
+        if is_skipped(node, wanted) {
+            op = Op::Present;
+        }
         slots(message, node, Slot { op, place, column, detail });
         source
     }
@@ -356,7 +361,9 @@ impl<'a> Compiler<'a> {
         known_values: bool,
         wanted: &Selection,
     ) -> (u32, Source) {
-        let (entry, outputs) = self.message(&parts.map(|part| (part, Some(wanted))));
+        // Keys tell how many entries there are.
+        let [key, value] = parts;
+        let (entry, outputs) = self.message(&[(key, Some(&Selection::All)), (value, Some(wanted))]);
         let [key, value] = outputs[..] else { return (entry, Source::Absent) };
         if let (true, Source::Enum { column, names, .. }) =
             (known_values, &self.outputs[value as usize].source)
@@ -366,6 +373,12 @@ impl<'a> Compiler<'a> {
         }
         (entry, Source::Map { items, key, value })
     }
+}
+
+/// Whether only the presence of a value is wanted, and is told without looking at it.
+fn is_skipped(node: &Node, wanted: &Selection) -> bool {
+    let is_plain = matches!(node.form, Form::Text { .. } | Form::Bytes(_)) && node.absence != Absence::Hidden;
+    is_plain && *wanted == NOTHING
 }
 
 /// The index of a oneof's member in the column that tells it.

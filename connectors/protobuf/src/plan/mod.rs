@@ -164,6 +164,8 @@ pub(crate) enum Op {
     Owned {
         strict: bool,
     },
+    /// A string or bytes of which only is noted that they are there.
+    Present,
     /// A message that is decoded field by field, with a length before it or between group tags.
     Message,
     /// A message that is checked and kept as its bytes.

@@ -76,8 +76,21 @@ impl Target<'_> {
             Op::View | Op::StrictText => self.views(bytes),
             Op::Owned { strict } => self.owned(bytes, strict),
             Op::Serialized => self.serialized(bytes),
+            Op::Present => {
+                self.presence();
+                Ok(())
+            }
             // Numbers of which all are packed.
             _ => self.numbers(&mut None, bytes),
+        }
+    }
+
+    /// Notes that values are there.
+    fn presence(&mut self) {
+        for &occurrence in self.occurrences.iter().rev() {
+            if let Some(row) = self.row(occurrence) {
+                self.place(row);
+            }
         }
     }
 

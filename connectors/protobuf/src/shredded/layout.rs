@@ -26,6 +26,8 @@ pub enum Meaning {
     Number(Leaf),
     /// Bytes, whatever they look like: a string, numbers with one length before them, a message as a whole.
     Bytes(Leaf),
+    /// Bytes likewise, of which only is noted that they are there: nobody asks for them.
+    Present(Leaf),
     /// A message.
     Message(Message),
 }
@@ -124,6 +126,10 @@ impl Layout {
                     Op::Serialized if wire == wire_type::START_GROUP => return None,
                     Op::StrictText | Op::View | Op::Owned { .. } | Op::Serialized => {
                         Meaning::Bytes(self.leaf(plan, slot, holder)?)
+                    }
+                    Op::Present => {
+                        self.complete = false;
+                        Meaning::Present(self.leaf(plan, slot, holder)?)
                     }
                     Op::Message | Op::MapEntry => Meaning::Message(self.submessage(plan, slot, holder)?),
                     Op::CheckText | Op::CheckPacked(_) => return None,

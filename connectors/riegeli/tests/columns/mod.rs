@@ -7,14 +7,18 @@ mod filters;
 mod generate;
 mod schemas;
 
-use arrow::array::RecordBatch;
+use std::cell::Cell;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
 use futures::executor::block_on;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use recordfusion_bench::LogEvents;
 use recordfusion_core::{
-    ColumnProjection, Connector, Error, Options, Projection, ScanRequest, Selection, Table,
+    ColumnProjection, Connector, Error, Options, Projection, RecordFile, Selection, Table,
 };
 use recordfusion_riegeli::RiegeliConnector;
 use riegeli::{CompressionType, WriterOptions};
@@ -120,14 +124,22 @@ fn fields_below(data_type: &DataType) -> Option<&arrow::datatypes::Fields> {
 
 type Outcome = (Vec<RecordBatch>, Option<String>);
 
-/// The batches of a file and the error after them, without the places that depend on how the file is written.
+/// What a scan gave.
+struct Read {
+    /// The batches and the error after them, without the places that depend on how the file is written.
+    outcome: Outcome,
+    /// Whether chunks became columns without their records.
+    shredded: bool,
+}
+
+/// Reads a file.
 fn read_columns(
     file: &[u8],
     options: &Options,
     picks: Option<&[(Index, Vec<Index>)]>,
     batch_size: usize,
     limit: Option<usize>,
-) -> Result<Outcome, Error> {
+) -> Result<Read, Error> {
     let file = memory_file(file);
     let table = block_on(RiegeliConnector.open(std::slice::from_ref(&file), options))?;
     let mut request = request(&file, 0..file.size, table.schema().fields().len());
@@ -135,12 +147,13 @@ fn read_columns(
     if let Some(picks) = picks {
         request.projection = projection(table.schema(), picks);
     }
+    let counters = Arc::clone(&request.counters);
     let (batches, error) = scan(table.as_ref(), request);
     let error = error.map(|error| match error {
         Error::BadRecord { fault, .. } => fault,
         other => other.to_string(),
     });
-    Ok((batches, error))
+    Ok(Read { outcome: (batches, error), shredded: counters.chunks_shredded.value() > 0 })
 }
 
 /// Records that are judged as a whole are never taken as columns.
@@ -161,8 +174,8 @@ fn columns_of_all_transposed_fixtures_are_those_of_rows() {
         let bytes = std::fs::read(&path).expect(&name);
         for batch_size in [1, 10, 8192] {
             let read = |options| read_columns(&bytes, &options, None, batch_size, None);
-            let rows = together(read(by_rows()).expect(&name));
-            let columns = together(read(Options::new()).expect(&name));
+            let rows = together(read(by_rows()).expect(&name).outcome);
+            let columns = together(read(Options::new()).expect(&name).outcome);
             // The one leaves out what the other stops at.
             if columns.1.is_none() {
                 assert_eq!(columns, rows, "{name}");
@@ -187,12 +200,8 @@ fn only_wanted_buckets_are_decompressed() {
     let count = columns.schema().fields().len();
     let whole: usize = records.iter().map(Vec::len).sum();
     for index in 0..count {
-        let read = |table: &dyn Table| {
-            let mut wanted = request(&file, 0..file.size, 1);
-            (wanted.projection.columns[0].index, wanted.batch_size) = (index, 1000);
-            let counters = std::sync::Arc::clone(&wanted.counters);
-            (together(scan_all(table, wanted)), counters.bytes_decompressed.value() as usize)
-        };
+        let wanted = ColumnProjection { index, selection: Selection::All };
+        let read = |table: &dyn Table| scan_column(table, &file, wanted.clone());
         let name = columns.schema().field(index).name().clone();
         let ((found, decompressed), (expected, all)) = (read(columns.as_ref()), read(rows.as_ref()));
         assert_eq!(found, expected, "{name}");
@@ -200,9 +209,51 @@ fn only_wanted_buckets_are_decompressed() {
     }
 }
 
-fn scan_all(table: &dyn Table, request: ScanRequest) -> Outcome {
-    let (batches, error) = scan(table, request);
-    (batches, error.map(|error| error.to_string()))
+/// One column of a file, and the bytes that were decompressed for it.
+fn scan_column(
+    table: &dyn Table,
+    file: &RecordFile,
+    column: ColumnProjection,
+) -> ((Option<RecordBatch>, Option<String>), usize) {
+    let mut wanted = request(file, 0..file.size, 1);
+    (wanted.projection.columns, wanted.batch_size) = (vec![column], 1000);
+    let counters = Arc::clone(&wanted.counters);
+    let (batches, error) = scan(table, wanted);
+    let outcome = (batches, error.map(|error| error.to_string()));
+    (together(outcome), counters.bytes_decompressed.value() as usize)
+}
+
+#[test]
+fn presence_and_lengths_need_no_bucket() {
+    let mut events = LogEvents::new(7);
+    let records: Records = (0..2000).map(|_| events.next_record()).collect();
+    let metadata = recordfusion_bench::metadata().expect("the .proto file compiles");
+    let options =
+        WriterOptions::new().transpose(true).bucket_fraction(0.0).compression(CompressionType::Zstd);
+    let file = memory_file(&write(&records, options.set_serialized_metadata(metadata)));
+    let table = block_on(RiegeliConnector.open(std::slice::from_ref(&file), &Options::new()));
+    let table = table.expect("valid file");
+    let read = |name: &str, selection: Selection| {
+        let index = table.schema().index_of(name).expect("a column");
+        scan_column(table.as_ref(), &file, ColumnProjection { index, selection })
+    };
+    // Nothing but headers and transitions: as little as for a column that no bucket has more than a few values of.
+    let ((errors, _), least) = read("error", Selection::none());
+    let ((whole, _), _) = read("error", Selection::All);
+    let nulls = |rows: Option<RecordBatch>| rows.expect("rows").column(0).nulls().cloned();
+    assert_eq!(nulls(errors), nulls(whole));
+    for name in ["geo", "spans", "tags"] {
+        let ((presence, _), decompressed) = read(name, Selection::none());
+        let ((whole, _), all) = read(name, Selection::All);
+        let (presence, whole) = (presence.expect("rows"), whole.expect("rows"));
+        let (presence, whole) = (presence.column(0), whole.column(0));
+        assert_eq!(presence.nulls(), whole.nulls(), "{name}");
+        if let DataType::List(_) = whole.data_type() {
+            assert_eq!(presence.as_list::<i32>().offsets(), whole.as_list::<i32>().offsets(), "{name}");
+        }
+        assert_eq!(decompressed, least, "{name}");
+        assert!(all > decompressed + records.len(), "{name}: {all}");
+    }
 }
 
 /// The rows of batches, whatever their sizes.
@@ -211,32 +262,52 @@ fn together((batches, error): Outcome) -> (Option<RecordBatch>, Option<String>) 
     (first.map(|schema| arrow::compute::concat_batches(&schema, &batches).expect("one schema")), error)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 384, failure_persistence: None, ..ProptestConfig::default() })]
+/// How often chunks became columns without their records.
+#[derive(Default)]
+struct Share {
+    scans: Cell<u32>,
+    shredded: Cell<u32>,
+}
 
-    #[test]
-    fn columns_are_those_of_rows(
-        schema in 0..SCHEMAS.len(),
-        records in records(1..30),
-        layout in layouts(),
-        options in options(),
-        picks in picks(),
-        batch_size in 1..12usize,
-        limit in proptest::option::of(0..40usize),
-    ) {
+impl Share {
+    fn note(&self, read: &Read) {
+        self.scans.set(self.scans.get() + 1);
+        self.shredded.set(self.shredded.get() + u32::from(read.shredded));
+    }
+
+    fn assert_at_least(&self, percent: u32) {
+        let (scans, shredded) = (self.scans.get(), self.shredded.get());
+        assert!(100 * shredded >= percent * scans, "{shredded} of {scans} scans");
+    }
+}
+
+/// Runs a property; most cases can be told from a failure.
+fn holds<S: Strategy>(strategy: &S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = Config { cases: 384, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config).run(strategy, property).unwrap_or_else(|failed| panic!("{failed}"));
+}
+
+#[test]
+fn columns_are_those_of_rows() {
+    let share = Share::default();
+    let limit = proptest::option::of(0..40usize);
+    let files = (0..SCHEMAS.len(), records(1..30), layouts());
+    let scans = (options(), picks(), 1..12usize, limit);
+    holds(&(files, scans), |((schema, records, layout), (options, picks, batch_size, limit))| {
         let metadata = metadata(SCHEMAS[schema]);
-        let write_as = |options: WriterOptions| {
-            write(&records, options.set_serialized_metadata(metadata.clone()))
-        };
+        let write_as =
+            |options: WriterOptions| write(&records, options.set_serialized_metadata(metadata.clone()));
         let chunks = WriterOptions::new().compression(layout.codec).chunk_size(layout.chunk_size);
         let simple = write_as(chunks.clone());
         let transposed = write_as(chunks.transpose(true).bucket_fraction(layout.bucket_fraction));
         let read = |file| read_columns(file, &options, picks.as_deref(), batch_size, limit);
         match (read(&simple), read(&transposed)) {
             (Ok(rows), Ok(columns)) => {
-                let positions_differ = options.get("metadata_columns").is_some_and(|text| text.contains("position"));
+                share.note(&columns);
+                let positions_differ =
+                    options.get("metadata_columns").is_some_and(|text| text.contains("position"));
                 if !positions_differ || layout.chunk_size > 300 {
-                    prop_assert_eq!(together(columns), together(rows));
+                    prop_assert_eq!(together(columns.outcome), together(rows.outcome));
                 }
             }
             (rows, columns) => prop_assert_eq!(
@@ -244,25 +315,30 @@ proptest! {
                 rows.err().map(|error| error.to_string())
             ),
         }
-    }
+        Ok(())
+    });
+    share.assert_at_least(30);
+}
 
-    #[test]
-    fn columns_of_random_types_are_those_of_rows(
-        (schema, records) in generate::schema().prop_flat_map(|schema| {
-            let records = generate::messages(&schema, 1..20, 0);
-            (Just(schema.source()), records)
-        }),
-        layout in layouts(),
-        picks in picks(),
-        batch_size in 1..8usize,
-    ) {
-        let write_as = |options: WriterOptions| {
-            write(&records, options.set_serialized_metadata(compile(&schema)))
-        };
+#[test]
+fn columns_of_random_types_are_those_of_rows() {
+    let share = Share::default();
+    let files = generate::schema().prop_flat_map(|schema| {
+        let records = generate::messages(&schema, 1..20, 0);
+        (Just(schema.source()), records)
+    });
+    holds(&(files, layouts(), picks(), 1..8usize), |((schema, records), layout, picks, batch_size)| {
+        let write_as =
+            |options: WriterOptions| write(&records, options.set_serialized_metadata(compile(&schema)));
         let chunks = WriterOptions::new().compression(layout.codec);
         let simple = write_as(chunks.clone());
         let transposed = write_as(chunks.transpose(true).bucket_fraction(layout.bucket_fraction));
-        let read = |file| read_columns(file, &Options::new(), picks.as_deref(), batch_size, None).expect("a table");
-        prop_assert_eq!(together(read(&transposed)), together(read(&simple)));
-    }
+        let read =
+            |file| read_columns(file, &Options::new(), picks.as_deref(), batch_size, None).expect("a table");
+        let columns = read(&transposed);
+        share.note(&columns);
+        prop_assert_eq!(together(columns.outcome), together(read(&simple).outcome));
+        Ok(())
+    });
+    share.assert_at_least(65);
 }

@@ -5,184 +5,13 @@
 //! base, tells all nodes that are passed, and this is what a [`Hop`] is of. Most pass nothing that the scan cares
 //! for: then one load finds all there is to know. The others have a program.
 
+use super::hop::{Hop, HopPath, MOST_STEPS};
 use super::nodes::Nodes;
 use super::paths::Paths;
+use super::program::{Last, Op, OpKind, Program};
 use super::step::{Kind, Step};
 use crate::transposed::header::{Action, Node};
 use recordfusion_protobuf::shredded::Unfit;
-
-/// The nodes between two transitions, in one word: from the lowest bits on four times the base behind them (18
-/// bits), whether there is a program, whether the hop stops, the path before (16 bits), a zero, the path behind (16
-/// bits), records that begin (5 bits) and nodes (6 bits).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hop(u64);
-
-/// The path before a hop or behind one, as the hop has it; what is above 17 bits is of no meaning.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct HopPath(u32);
-
-const BASE_BITS: u64 = 0x3ffff;
-const PROGRAM: u64 = 1 << 18;
-const STOP: u64 = 1 << BEFORE;
-const BEFORE: u32 = 19;
-const PATH_BITS: u32 = 0x1ffff;
-const BEHIND: u32 = 36;
-const RECORDS: u32 = 53;
-const RECORD_BITS: u32 = 0x1f;
-const STEPS: u32 = 58;
-
-/// Most nodes of a hop.
-const MOST_STEPS: u64 = 63;
-
-/// Most ops of all programs.
-const MOST_OPS: usize = 1 << 20;
-
-impl HopPath {
-    pub fn new(path: u16) -> Self {
-        Self(u32::from(path) << 1)
-    }
-
-    pub fn path(self) -> u16 {
-        (self.0 >> 1) as u16
-    }
-}
-
-impl Hop {
-    /// One that was not met.
-    const UNKNOWN: Self = Self((Step::NOWHERE as u64) << (BEFORE + 1) | STOP);
-
-    /// One whose first node has to be met alone.
-    const ALONE: Self = Self(Self::UNKNOWN.0 | 1);
-
-    /// Whether the hop is one from `path` on, and does not stop.
-    #[inline(always)]
-    pub fn goes_on_from(self, path: HopPath) -> bool {
-        ((self.0 >> BEFORE) as u32 ^ path.0) & PATH_BITS == 0
-    }
-
-    /// Whether the hop is one from `path` on.
-    pub fn is_of(self, path: HopPath) -> bool {
-        (self.0 >> (BEFORE + 1)) as u16 == path.path()
-    }
-
-    /// Whether there is a program.
-    #[inline(always)]
-    pub fn has_program(self) -> bool {
-        self.0 & PROGRAM != 0
-    }
-
-    /// Four times the node that the next transition counts from.
-    #[inline(always)]
-    pub fn base(self) -> usize {
-        (self.0 & BASE_BITS) as usize
-    }
-
-    #[inline(always)]
-    pub fn path_behind(self) -> HopPath {
-        HopPath((self.0 >> BEHIND) as u32)
-    }
-
-    /// Records that begin.
-    #[inline(always)]
-    pub fn records(self) -> u32 {
-        (self.0 >> RECORDS) as u32 & RECORD_BITS
-    }
-
-    /// Nodes that are met.
-    #[inline(always)]
-    pub fn steps(self) -> u64 {
-        self.0 >> STEPS
-    }
-}
-
-/// What one op does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OpKind {
-    /// Notes a value of the leaf `target`.
-    Value,
-    /// The same of a member of a oneof.
-    Member,
-    /// Enters the message `target`.
-    Open,
-    /// Leaves the message `target`.
-    Close,
-    /// Counts a field with another wire type.
-    Mismatch,
-    /// Notes the message at the path `target`, which is stored as a string.
-    Message,
-    /// Takes a string from the buffer `target`.
-    String,
-    /// Takes a varint of `form` bytes, which is not wanted, from the buffer `target`.
-    Varint,
-    /// Takes `form` bytes, which are not wanted, from the buffer `target`.
-    Fixed,
-    /// The end of a submessage whose tag has `form` bytes.
-    End,
-    /// The begin of a submessage.
-    Begin,
-}
-
-/// Something that is done between two transitions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Op {
-    pub kind: OpKind,
-    /// The form of a value, or a number of bytes.
-    pub form: u8,
-    /// Records that begin before it, and behind the op before.
-    pub records: u8,
-    pub target: u16,
-    /// Bytes of the records before it, back to the last [`OpKind::End`] or [`OpKind::Begin`]; only these two have it.
-    pub size: u16,
-}
-
-/// All ops between two transitions.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Program {
-    first: u32,
-    len: u16,
-    /// Bytes of the records behind the last op that has some.
-    pub size: u16,
-    /// What the last node is that is not passed without effect.
-    pub last: Last,
-    /// Repeats that are left behind the base, if the hop stops: no transition comes before the base then.
-    pub left: u8,
-    /// Records that begin behind the last op.
-    records: u8,
-}
-
-/// What was met last.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Last {
-    /// Nothing that has an effect.
-    #[default]
-    Nothing,
-    /// The begin of a record.
-    Record,
-    /// Something inside a record.
-    Inside,
-}
-
-impl Last {
-    pub fn of(action: Action) -> Self {
-        match action {
-            Action::NoOp => Self::Nothing,
-            Action::MessageStart => Self::Record,
-            _ => Self::Inside,
-        }
-    }
-
-    /// What was met last behind something else.
-    pub fn or(self, before: Self) -> Self {
-        if self == Self::Nothing { before } else { self }
-    }
-}
-
-impl Program {
-    fn range(self) -> std::ops::Range<usize> {
-        let first = self.first as usize;
-        first..first + usize::from(self.len)
-    }
-}
 
 /// A hop and its program.
 pub(super) type Made = (Hop, Program);
@@ -199,8 +28,11 @@ enum ChainEnd {
 
 /// A hop that its base follows without a transition, with some repeats left.
 fn stopped((hop, program): Made, left: usize) -> Made {
-    (Hop(hop.0 | STOP), Program { left: left as u8, ..program })
+    (hop.stopped(), Program { left: left as u8, ..program })
 }
+
+/// Most ops of all programs.
+const MOST_OPS: usize = 1 << 20;
 
 /// The hops of a chunk; keeps its memory from chunk to chunk.
 #[derive(Debug, Default)]
@@ -244,8 +76,8 @@ impl Hops {
     }
 
     #[inline(always)]
-    pub fn ops(&self, program: Program) -> &[Op] {
-        self.ops.get(program.range()).unwrap_or_default()
+    pub fn ops(&self, program: Program) -> Result<&[Op], Unfit> {
+        self.ops.get(program.range()).ok_or(Unfit)
     }
 
     /// Resolves the nodes of a hop from `path` on.
@@ -260,7 +92,7 @@ impl Hops {
         }
         // The same without repeats, and what the repeats then lead to.
         let made = match self.resolved(index - repeats, path, nodes)? {
-            Some(first) if first.0.0 & STOP == 0 => {
+            Some(first) if !first.0.stops() => {
                 let rest = first.0.base() + repeats - 1;
                 let rest = self.resolved(rest, first.0.path_behind(), nodes)?;
                 let both = rest.and_then(|rest| self.join(first, rest));
@@ -329,7 +161,7 @@ impl Hops {
             if !node.implicit {
                 return Ok(ChainEnd::Transition);
             }
-            (index, path) = (node.base as usize, HopPath::new(step.path_behind()));
+            (index, path) = (node.base as usize, HopPath::new(step.behind));
         }
         Ok(ChainEnd::Stop)
     }
@@ -342,10 +174,7 @@ impl Hops {
 
     /// One hop after another as one, if it is short enough.
     fn join(&mut self, (a, before): Made, (b, behind): Made) -> Option<Made> {
-        let (steps, records) = (a.steps() + b.steps(), a.records() + b.records());
-        if steps > MOST_STEPS || records > RECORD_BITS || self.ops.len() > MOST_OPS {
-            return None;
-        }
+        let hop = a.and_then(b).filter(|_| self.ops.len() <= MOST_OPS)?;
         let (last, left) = (behind.last.or(before.last), behind.left);
         let size = before.size + behind.size;
         let program = if behind.len == 0 {
@@ -355,10 +184,7 @@ impl Hops {
         } else {
             Program { last, ..self.concatenate(before, behind) }
         };
-        let before = a.0 & u64::from(PATH_BITS & !1) << BEFORE;
-        let behind = b.0 & (u64::from(PATH_BITS) << BEHIND | BASE_BITS | STOP);
-        let counts = u64::from(records) << RECORDS | steps << STEPS;
-        Some((Hop(before | behind | counts | (a.0 | b.0) & PROGRAM), program))
+        Some((hop, program))
     }
 
     /// The ops of two programs as one.
@@ -371,7 +197,7 @@ impl Hops {
         if let Some(first) = ops.first_mut() {
             first.records += before.records;
         }
-        let sized = ops.iter_mut().find(|op| matches!(op.kind, OpKind::End | OpKind::Begin));
+        let sized = ops.iter_mut().find(|op| op.has_size());
         let size = match sized {
             Some(sized) => {
                 sized.size += before.size;
@@ -396,49 +222,55 @@ impl Hops {
             Kind::Pass | Kind::Record => {}
             Kind::Value => self.push(OpKind::Value, step.form, step.target),
             Kind::Member => self.push(OpKind::Member, step.form, step.target),
-            Kind::Open => self.push(OpKind::Open, 0, message(step.target)?),
+            Kind::Open => self.push(OpKind::Open, 0, message(step.behind)?),
             Kind::Close => self.push(OpKind::Close, 0, message(step.path)?),
             Kind::Mismatch => self.push(OpKind::Mismatch, 0, 0),
             Kind::Message => self.push(OpKind::Message, 0, step.target),
             Kind::Capture => return Err(Unfit),
         }
-        let size = if self.measured { self.measure(node, step, paths)? } else { 0 };
+        let size = if self.measured { self.measure(node, step, first, paths)? } else { 0 };
         let len = (self.ops.len() - first) as u16;
         let records = u8::from(step.kind == Kind::Record);
         let program =
             Program { first: first as u32, len, size, last: Last::of(node.action), left: 0, records };
-        let hop = Hop(u64::from(4 * node.base)
-            | if self.measured || len > 0 { PROGRAM } else { 0 }
-            | u64::from(HopPath::new(step.path).0) << BEFORE
-            | u64::from(HopPath::new(step.path_behind()).0) << BEHIND
-            | u64::from(records) << RECORDS
-            | 1 << STEPS);
+        let (path, behind) = (HopPath::new(step.path), HopPath::new(step.behind));
+        let hop = Hop::of_node(path, behind, node.base, step.kind == Kind::Record);
+        let hop = hop.with_program(self.measured || len > 0);
         Ok((hop, program))
     }
 
-    /// Adds the ops that count the bytes of a node and take what is not wanted, and gives the bytes that no op has.
-    fn measure(&mut self, node: &Node, step: Step, paths: &Paths<'_>) -> Result<u16, Unfit> {
+    /// Lets the ops from `first` on, which are those of a node, count its bytes and take what is not wanted; gives
+    /// the bytes that no op has.
+    fn measure(&mut self, node: &Node, step: Step, first: usize, paths: &Paths<'_>) -> Result<u16, Unfit> {
         let buffer = || u16::try_from(node.buffer).map_err(|_| Unfit);
         let literal = u16::from(node.literal.len);
         let is_wanted = matches!(step.kind, Kind::Value | Kind::Member);
-        match node.action {
-            Action::SubmessageEnd => {
+        let op = self.ops.get_mut(first);
+        match (node.action, op) {
+            (Action::SubmessageEnd, Some(op)) if op.kind == OpKind::Open => {
+                (op.kind, op.form) = (OpKind::OpenEnd, node.literal.len);
+                return Ok(0);
+            }
+            (Action::SubmessageEnd, _) => {
                 self.push(OpKind::End, node.literal.len, 0);
                 return Ok(0);
             }
-            Action::SubmessageStart => self.push(OpKind::Begin, 0, 0),
-            Action::String if !is_wanted || paths.get(step.path)?.in_submessage => {
-                self.push(OpKind::String, 0, buffer()?);
+            (Action::SubmessageStart, Some(op)) if op.kind == OpKind::Close => op.kind = OpKind::CloseBegin,
+            (Action::SubmessageStart, _) => self.push(OpKind::Begin, 0, 0),
+            (Action::String, _) if is_wanted && !paths.get(step.path)?.in_submessage => {}
+            (Action::String, Some(op)) if op.kind == OpKind::Value => {
+                (op.kind, op.size) = (OpKind::Text, buffer()?);
             }
-            Action::Varint if !is_wanted => self.push(OpKind::Varint, node.width, buffer()?),
-            Action::Fixed if !is_wanted => self.push(OpKind::Fixed, node.width, buffer()?),
+            (Action::String, _) => self.push(OpKind::String, 0, buffer()?),
+            (Action::Varint, _) if !is_wanted => self.push(OpKind::Varint, node.width, buffer()?),
+            (Action::Fixed, _) if !is_wanted => self.push(OpKind::Fixed, node.width, buffer()?),
             _ => return Ok(literal + u16::from(node.width)),
         }
         Ok(literal)
     }
 
     fn push(&mut self, kind: OpKind, form: u8, target: u16) {
-        self.ops.push(Op { kind, form, records: 0, target, size: 0 });
+        self.ops.push(Op::new(kind, form, target));
     }
 
     /// The ops that were made since the last call.

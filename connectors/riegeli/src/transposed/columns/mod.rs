@@ -3,7 +3,7 @@
 //! The walk through the state machine is the one that rebuilds records, but what it meets goes to the
 //! [`Occurrences`] of a scan. What a node is to the scan is resolved when it is first met ([`nodes`]), with the
 //! path of fields that leads to it; all nodes that a byte of the transitions passes are then one word and, if
-//! something in them is wanted, a few ops ([`hops`]). Only afterwards the values of the wanted leaves are read from
+//! something in them is wanted, a few ops ([`hop`], [`program`], [`hops`]). Only afterwards the values of the wanted leaves are read from
 //! their buffers, each leaf at once ([`values`]), so that only the buckets with wanted values are decompressed
 //! ([`buckets`]). Strings point into these.
 //!
@@ -28,10 +28,12 @@
 mod bounds;
 mod buckets;
 mod capture;
+mod hop;
 mod hops;
 mod nodes;
 mod parts;
 mod paths;
+mod program;
 mod size;
 mod step;
 #[cfg(test)]

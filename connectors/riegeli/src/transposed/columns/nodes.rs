@@ -40,22 +40,20 @@ impl<'a> Nodes<'a> {
         let node = self.node(index)?;
         if node.action == Action::NoOp {
             // Detours belong to no path.
-            return Ok(Step { path, kind: Kind::Pass, target: path, form: 0 });
+            return Ok(Step::pass(path, path));
         }
         if known != Step::UNRESOLVED {
             return Err(Unfit);
         }
-        let (kind, target, form) = self.resolve(node, path)?;
-        let step = Step { path, kind, target, form };
+        let step = self.resolve(node, path)?;
         self.steps[index] = step;
         Ok(step)
     }
 
-    /// Kind, target and form of the step at a node.
-    fn resolve(&mut self, node: &Node, path: u16) -> Result<(Kind, u16, u8), Unfit> {
+    fn resolve(&mut self, node: &Node, path: u16) -> Result<Step, Unfit> {
         match node.action {
             Action::NoOp | Action::NonProto => Err(Unfit),
-            Action::MessageStart if path == RECORD => Ok((Kind::Record, RECORD, 0)),
+            Action::MessageStart if path == RECORD => Ok(Step::pass(RECORD, RECORD).of(Kind::Record)),
             Action::MessageStart => Err(Unfit),
             Action::SubmessageStart => self.close(path, wire_type::LENGTH_DELIMITED),
             Action::SubmessageEnd => self.open(path, tag_of(node)?.tag),
@@ -91,68 +89,74 @@ impl<'a> Nodes<'a> {
         kind: NumberKind,
         buffer: Option<u32>,
         form: u8,
-    ) -> Result<(Kind, u16, u8), Unfit> {
+    ) -> Result<Step, Unfit> {
         match self.paths.meaning(path, tag)? {
             Meaning::Number(leaf) => {
                 self.paths.numbers(leaf, kind, buffer)?;
-                self.value(leaf, form)
+                Ok(self.value(path, path, leaf, form))
             }
             meaning => self.passed(path, meaning, buffer),
         }
     }
 
-    fn string(&mut self, path: u16, tag: u32, buffer: u32) -> Result<(Kind, u16, u8), Unfit> {
+    fn string(&mut self, path: u16, tag: u32, buffer: u32) -> Result<Step, Unfit> {
         match self.paths.meaning(path, tag)? {
             Meaning::Bytes(leaf) => {
                 self.paths.strings(leaf, path, buffer)?;
-                self.value(leaf, STORED)
+                Ok(self.value(path, path, leaf, STORED))
+            }
+            Meaning::Present(leaf) => {
+                self.paths.claim(buffer, Reader::Nobody)?;
+                Ok(self.value(path, path, leaf, STORED))
             }
             Meaning::Message(_) => {
-                let below = self.paths.below(path, tag)?;
-                self.paths.messages(below, buffer)?;
-                Ok((Kind::Message, below, 0))
+                let target = self.paths.below(path, tag)?;
+                self.paths.messages(target, buffer)?;
+                Ok(Step { kind: Kind::Message, target, ..Step::pass(path, path) })
             }
             meaning => self.passed(path, meaning, Some(buffer)),
         }
     }
 
-    fn value(&self, leaf: Leaf, form: u8) -> Result<(Kind, u16, u8), Unfit> {
+    fn value(&self, path: u16, behind: u16, leaf: Leaf, form: u8) -> Step {
         let kind = if self.paths.layout().is_member(leaf) { Kind::Member } else { Kind::Value };
-        Ok((kind, leaf.index() as u16, form))
+        Step { path, behind, kind, target: leaf.index() as u16, form }
     }
 
     /// A value that is not wanted.
-    fn passed(&mut self, path: u16, meaning: Meaning, buffer: Option<u32>) -> Result<(Kind, u16, u8), Unfit> {
+    fn passed(&mut self, path: u16, meaning: Meaning, buffer: Option<u32>) -> Result<Step, Unfit> {
         if let Some(buffer) = buffer {
             self.paths.claim(buffer, Reader::Nobody)?;
         }
         let kind = if meaning == Meaning::Mismatch { Kind::Mismatch } else { Kind::Pass };
-        Ok((kind, path, 0))
+        Ok(Step::pass(path, path).of(kind))
     }
 
     /// The end of a message or group, which is met first.
-    fn open(&mut self, path: u16, tag: u32) -> Result<(Kind, u16, u8), Unfit> {
+    fn open(&mut self, path: u16, tag: u32) -> Result<Step, Unfit> {
         let meaning = self.paths.meaning(path, tag)?;
         if let Meaning::Bytes(leaf) = meaning {
-            return Ok((Kind::Capture, leaf.index() as u16, 0));
+            let target = leaf.index() as u16;
+            return Ok(Step { kind: Kind::Capture, target, ..Step::pass(path, path) });
         }
         let below = self.paths.below(path, tag)?;
-        let kind = match meaning {
-            Meaning::Mismatch => Kind::Mismatch,
-            Meaning::Message(message) if self.paths.layout().notes_opening(message) => Kind::Open,
-            _ => Kind::Pass,
-        };
-        Ok((kind, below, 0))
+        let step = Step::pass(path, below);
+        Ok(match meaning {
+            Meaning::Present(leaf) => self.value(path, below, leaf, STORED),
+            Meaning::Mismatch => step.of(Kind::Mismatch),
+            Meaning::Message(message) if self.paths.layout().notes_opening(message) => step.of(Kind::Open),
+            _ => step,
+        })
     }
 
     /// The begin of a message or group.
-    fn close(&mut self, path: u16, wire: u32) -> Result<(Kind, u16, u8), Unfit> {
+    fn close(&mut self, path: u16, wire: u32) -> Result<Step, Unfit> {
         let here = self.paths.get(path)?;
         if path == RECORD || here.tag & 7 != wire {
             return Err(Unfit);
         }
         let noted = here.message.is_some_and(|message| self.paths.layout().notes_closing(message));
-        Ok((if noted { Kind::Close } else { Kind::Pass }, here.parent, 0))
+        Ok(Step::pass(path, here.parent).of(if noted { Kind::Close } else { Kind::Pass }))
     }
 }
 

@@ -3,7 +3,7 @@
 /// What the walk does at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Goes on with the path `target`.
+    /// Goes on.
     Pass,
     /// Goes on behind the begin of a record.
     Record,
@@ -11,11 +11,11 @@ pub(super) enum Kind {
     Value,
     /// The same of a leaf that is a member of a oneof.
     Member,
-    /// Enters the message at the path `target`.
+    /// Enters the message at the path behind.
     Open,
-    /// Leaves a message, for the path `target`.
+    /// Leaves the message at the path.
     Close,
-    /// Counts a field with another wire type, and goes on with the path `target`.
+    /// Counts a field with another wire type.
     Mismatch,
     /// Notes the message at the path `target`, which is stored as a string.
     Message,
@@ -28,8 +28,10 @@ pub(super) enum Kind {
 pub(super) struct Step {
     /// The path that the node belongs to.
     pub path: u16,
+    /// The path behind it.
+    pub behind: u16,
     pub kind: Kind,
-    /// A path or a leaf.
+    /// A leaf, or the path of a message that is stored as a string.
     pub target: u16,
     /// The form of a value.
     pub form: u8,
@@ -40,13 +42,16 @@ impl Step {
     pub const NOWHERE: u16 = u16::MAX;
 
     /// That of a node that the walk has not come to.
-    pub const UNRESOLVED: Self = Self { path: Self::NOWHERE, kind: Kind::Pass, target: 0, form: 0 };
+    pub const UNRESOLVED: Self =
+        Self { path: Self::NOWHERE, behind: 0, kind: Kind::Pass, target: 0, form: 0 };
 
-    /// The path behind the node.
-    pub fn path_behind(self) -> u16 {
-        match self.kind {
-            Kind::Value | Kind::Member | Kind::Message | Kind::Capture => self.path,
-            Kind::Pass | Kind::Record | Kind::Open | Kind::Close | Kind::Mismatch => self.target,
-        }
+    /// One that only leads from path to path.
+    pub fn pass(path: u16, behind: u16) -> Self {
+        Self { path, behind, kind: Kind::Pass, target: 0, form: 0 }
+    }
+
+    /// The same of another kind.
+    pub fn of(self, kind: Kind) -> Self {
+        Self { kind, ..self }
     }
 }

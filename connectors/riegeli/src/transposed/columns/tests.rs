@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use prost::Message;
-use recordfusion_core::{Options, Projection};
+use recordfusion_core::{ColumnProjection, Options, Projection, Selection};
 use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
 
 use super::*;
@@ -74,12 +74,18 @@ fn chunk(records: &[Vec<u8>]) -> (ChunkHeader, Vec<u8>) {
     (chunk.header, chunk.data)
 }
 
+type Reads = (Result<RecordBatch, String>, Result<RecordBatch, Unfit>);
+
 /// The rows of a chunk by way of its records, if it has any, and its columns straight.
-fn read(header: &ChunkHeader, data: &[u8]) -> (Result<RecordBatch, String>, Result<RecordBatch, Unfit>) {
+fn read(header: &ChunkHeader, data: &[u8]) -> Reads {
     let decoder = decoder();
     let projection = Projection::all(decoder.schema().fields().len());
+    read_of(header, data, &decoder, &projection)
+}
+
+fn read_of(header: &ChunkHeader, data: &[u8], decoder: &RecordDecoder, projection: &Projection) -> Reads {
     let data = Bytes::copy_from_slice(data);
-    let mut rows = decoder.scan(&projection).expect("a plan");
+    let mut rows = decoder.scan(projection).expect("a plan");
     let counters = ScanCounters::default();
     let block = ChunkDecoder::default().decode(header, 64, &data).map_err(|fault| fault.to_string());
     let rows = block.and_then(|block| {
@@ -87,7 +93,7 @@ fn read(header: &ChunkHeader, data: &[u8]) -> (Result<RecordBatch, String>, Resu
         let decoded = rows.decode("f", &block, 0..block.len(), &counters);
         decoded.map(|decoded| decoded.batch).map_err(|error| error.to_string())
     });
-    let mut columns = decoder.scan(&projection).expect("a plan");
+    let mut columns = decoder.scan(projection).expect("a plan");
     let mut reader = ColumnReader::new(&columns).expect("all is wanted as columns");
     let mut decompressor = Decompressor::default();
     let columns = reader.read((header, 64, &data, None), &mut columns, "f", &mut decompressor, &counters);
@@ -125,6 +131,10 @@ fn long_walks_are_cut_off() {
     data.extend([3; 5000]);
     assert_eq!(read(&header, &data).1, Err(Unfit));
 }
+
+/// Why records may be refused of which some columns are not: how long they are, and what buffers hold that nobody
+/// wants, is not looked at.
+const NOT_SEEN: [&str; 4] = ["add up to", "more bytes than", "decoded data size", "the state machine reads"];
 
 /// Where the state machine's header lies in the data of an uncompressed chunk.
 fn table(data: &[u8]) -> std::ops::Range<usize> {
@@ -174,7 +184,32 @@ proptest! {
         check(&header, &data)?;
     }
 
-    /// Likewise when no more than the size of the records is not as the chunk header says.
+    /// A scan of some columns sees less of the damage, but no other values.
+    #[test]
+    fn damaged_chunks_give_no_other_columns(
+        first in any::<u8>(),
+        count in 1..6u8,
+        in_table in any::<bool>(),
+        damage in proptest::collection::vec(damage(), 1..4),
+        wanted in proptest::sample::subsequence((0..13).collect::<Vec<usize>>(), 1..4),
+    ) {
+        let records: Vec<Vec<u8>> = (0..count).map(|index| record(first.wrapping_add(index) % 128)).collect();
+        let (header, mut data) = chunk(&records);
+        let places = if in_table { table(&data) } else { 0..data.len() };
+        for (place, byte) in damage {
+            let place = places.start + place.index(places.len());
+            data[place] = data[place].wrapping_add(byte);
+        }
+        let column = |index| ColumnProjection { index, selection: Selection::All };
+        let projection = Projection { columns: wanted.into_iter().map(column).collect() };
+        match read_of(&header, &data, &decoder(), &projection) {
+            (Ok(rows), Ok(columns)) => prop_assert_eq!(columns, rows),
+            (Err(fault), Ok(_)) => prop_assert!(NOT_SEEN.iter().any(|part| fault.contains(part)), "{}", fault),
+            (_, Err(Unfit)) => {}
+        }
+    }
+
+    /// A scan of all columns gives none if no more than the size of the records is not as the chunk header says.
     #[test]
     fn records_of_another_size_are_left_to_rebuilding(first in any::<u8>(), count in 1..6u8, size in -40..40i64) {
         let records: Vec<Vec<u8>> = (0..count).map(|index| record(first.wrapping_add(index) % 128)).collect();

@@ -17,34 +17,34 @@ pub(super) struct Varints<'a> {
     missing: bool,
 }
 
-/// Bytes in the buffer and value in the node, by form.
-const FORMS: [(u8, u8); 256] = forms();
+/// What a form says of a varint.
+#[derive(Clone, Copy)]
+struct Form {
+    /// The bytes of a word that belong to the value; none if it is longer.
+    mask: u64,
+    /// Bytes in the buffer.
+    width: u8,
+    /// The value in the node.
+    inline: u8,
+}
 
-const fn forms() -> [(u8, u8); 256] {
-    let mut forms = [(0, 0); 256];
+const FORMS: [Form; 256] = forms();
+
+const fn forms() -> [Form; 256] {
+    let mut forms = [Form { mask: 0, width: 0, inline: 0 }; 256];
     let mut form = 0;
     while form < 256 {
-        forms[form] = match form {
-            0..10 => (form as u8 + 1, 0),
-            _ => (0, form as u8 - FIRST_INLINE),
-        };
+        match form {
+            0..8 => {
+                forms[form] = Form { mask: u64::MAX >> (56 - 8 * form), width: form as u8 + 1, inline: 0 }
+            }
+            8 | 9 => forms[form].width = form as u8 + 1,
+            _ => forms[form].inline = form as u8 - FIRST_INLINE,
+        }
         form += 1;
     }
     forms
 }
-
-/// The bytes of a word that belong to a value, by its length.
-const MASKS: [u64; 9] = [
-    0,
-    0xff,
-    0xffff,
-    0xff_ffff,
-    0xffff_ffff,
-    0xff_ffff_ffff,
-    0xffff_ffff_ffff,
-    0xff_ffff_ffff_ffff,
-    0xffff_ffff_ffff_ffff,
-];
 
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
@@ -69,16 +69,15 @@ impl<'a> Varints<'a> {
 impl Numbers for Varints<'_> {
     #[inline(always)]
     fn next(&mut self, form: u8) -> u64 {
-        let (width, inline) = FORMS[usize::from(form)];
+        let Form { mask, width, inline } = FORMS[usize::from(form)];
         let width = usize::from(width);
         let Some(at) = self.at.checked_sub(width) else {
             self.missing = true;
             return 0;
         };
         self.at = at;
-        let word = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<8>);
-        match (word, MASKS.get(width)) {
-            (Some(word), Some(mask)) => {
+        match self.bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+            Some(word) if width <= 8 => {
                 let word = u64::from_le_bytes(*word) & mask;
                 self.seen |= word;
                 gather_sevens(word) + u64::from(inline)

@@ -5,10 +5,12 @@ use std::slice::Iter;
 use recordfusion_protobuf::shredded::{CAPTURED, Leaf, Message, Occurrences, Unfit};
 
 use super::buckets::Buckets;
-use super::hops::{HopPath, Hops, Last, Op, OpKind};
+use super::hop::HopPath;
+use super::hops::Hops;
 use super::nodes::Nodes;
 use super::parts::Parts;
 use super::paths::RECORD;
+use super::program::{Last, Op, OpKind};
 use super::size::Size;
 use super::step::Kind;
 use super::values::FIRST_INLINE;
@@ -170,8 +172,8 @@ impl<'a> Walk<'a, '_> {
 
     /// Opens the buffers that ops take strings from.
     fn open_parts(&mut self, ops: &[Op]) -> Result<(), Unfit> {
-        let mut strings = ops.iter().filter(|op| op.kind == OpKind::String);
-        strings.try_for_each(|op| self.part(op.target.into()).map(drop))
+        let mut buffers = ops.iter().filter_map(Op::string_buffer);
+        buffers.try_for_each(|buffer| self.part(buffer).map(drop))
     }
 
     /// Meets one node, and all of the message that it is the end of if that is a value.
@@ -191,7 +193,7 @@ impl<'a> Walk<'a, '_> {
             hops.forget_step();
             at.records = at.records.wrapping_add(hop.records());
         }
-        at.path = HopPath::new(step.path_behind());
+        at.path = HopPath::new(step.behind);
         let repeats = self.transitions.repeats;
         let next = match repeats.checked_sub(1) {
             _ if node.implicit => repeats,
@@ -224,7 +226,7 @@ impl<'a> Walk<'a, '_> {
         let mut most_ops = self.most_ops;
         for event in log {
             let program = hops.program(*event as u32 as usize);
-            let ops = hops.ops(program);
+            let ops = hops.ops(program)?;
             most_ops = most_ops.checked_sub(ops.len()).ok_or(Unfit)?;
             let begun = (event >> 32) as u32;
             row = row.wrapping_add(begun.wrapping_sub(records));
@@ -247,6 +249,18 @@ impl<'a> Walk<'a, '_> {
     #[inline(always)]
     fn execute_other(&mut self, op: &Op, row: u32) -> Result<u32, Unfit> {
         match op.kind {
+            OpKind::Text => {
+                self.occurrences.value(row, Leaf::at(op.target), op.form);
+                self.size.add(self.parts.take_string(op.size)?);
+            }
+            OpKind::OpenEnd => {
+                self.size.end(op.size, op.form);
+                return Ok(self.occurrences.open(Message::at(op.target), row));
+            }
+            OpKind::CloseBegin => {
+                self.size.begin(op.size)?;
+                return Ok(self.occurrences.close(Message::at(op.target)));
+            }
             OpKind::String => self.size.add(self.parts.take_string(op.target)?),
             OpKind::Open => return Ok(self.occurrences.open(Message::at(op.target), row)),
             OpKind::Close => return Ok(self.occurrences.close(Message::at(op.target))),
