@@ -1,16 +1,5 @@
 //! Views of strings and bytes, as Arrow has them in view arrays.
 
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::arithmetic_side_effects
-    )
-)]
-
 /// The view of `begin..end` of `data`: short values lie in the view itself.
 #[inline(always)]
 pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {

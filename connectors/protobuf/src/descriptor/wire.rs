@@ -12,7 +12,6 @@
         clippy::arithmetic_side_effects
     )
 )]
-
 #![allow(missing_docs)]
 
 use prost::Message;
