@@ -11,7 +11,7 @@ use recordfusion_core::{LostRegion, Verification};
 use super::Outcome;
 use super::session::{TableArgs, connector, context, files};
 
-/// Check every hash and decode every chunk; one line for each sound file and for each fault, exit code 1 if any file is bad
+/// Check every hash and decode every chunk; a line for each sound file and for each fault, exit code 1 if any is bad
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// Files, globs or folders
@@ -52,14 +52,12 @@ fn report(name: &str, outcome: Result<Verification, Box<dyn Error + Send + Sync>
             Ok(0)
         }
         Ok(Verification { chunks, records, faults, .. }) => {
-            for LostRegion { begin, end, reason } in &faults {
-                writeln!(
-                    out,
-                    "bad  {name}: damaged at byte {begin}: {reason}; {} bytes are lost",
-                    end - begin
-                )?;
+            for (index, LostRegion { begin, end, reason }) in faults.iter().enumerate() {
+                let mark = if index == 0 { "bad " } else { "    " };
+                let lost = end - begin;
+                writeln!(out, "{mark} {name}: damaged at byte {begin}: {reason}; {lost} bytes are lost")?;
             }
-            writeln!(out, "bad  {name}: {records} records in {chunks} chunks are whole")?;
+            writeln!(out, "     {name}: {records} records in {chunks} chunks are whole")?;
             Ok(1)
         }
         Err(error) => {

@@ -4,6 +4,12 @@
 //! end of `bytes`. Where a function that is not inlined takes over, it gets a copy of the place: the caller's
 //! can then stay in a register.
 
+// Places are never beyond the end of the bytes, so that steps from there do not overflow.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
 use thiserror::Error;
 
 /// Messages and groups below the record, counted together.
@@ -102,7 +108,7 @@ fn last_bytes(rest: &[u8]) -> u64 {
         }
         // One to three bytes: the first, one in the middle and the last are all of them.
         (&[first, .., last], ..) => {
-            let middle = rest[rest.len() / 2];
+            let middle = rest.get(rest.len() / 2).copied().unwrap_or_default();
             let shifted = |byte: u8, index: usize| u64::from(byte) << (8 * index);
             u64::from(first) | shifted(middle, rest.len() / 2) | shifted(last, rest.len() - 1) | missing
         }

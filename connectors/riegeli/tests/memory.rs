@@ -182,6 +182,7 @@ fn scan(bytes: &[u8]) -> (usize, usize) {
         range: 0..size,
         file,
         projection: Projection::all(1),
+        filter: None,
         limit: None,
         batch_size: 8192,
         counters: Arc::default(),
