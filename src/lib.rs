@@ -12,6 +12,7 @@ pub mod convert;
 pub mod datasource;
 pub mod json;
 pub mod registry;
+pub mod repair;
 mod write;
 
 use std::error::Error;

@@ -101,7 +101,7 @@ pub fn check_options(options: &Options) -> Result<()> {
 }
 
 /// Those of `options` that a connector knows for reading.
-pub(crate) fn read_options_of(connector: &dyn Connector, options: &Options) -> Options {
+pub fn read_options_of(connector: &dyn Connector, options: &Options) -> Options {
     options.iter().filter(|(name, _)| knows(connector.options(), name)).collect()
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use datafusion::common::TableReference;
 use futures::TryStreamExt;
-use recordfusion::datasource;
+use recordfusion::{datasource, registry};
 use recordfusion_core::RecordBlock;
 
 use super::Outcome;
@@ -48,9 +48,15 @@ impl Cat {
     async fn records(self) -> Outcome {
         let ctx = context(&self.table, 1)?;
         let (file, connector) = record_file(&ctx, &self.file).await?;
-        let range = datasource::range_option(&self.table.options()?)?.unwrap_or(0..file.size);
+        let options = self.table.options()?;
+        let range = datasource::range_option(&options)?.unwrap_or(0..file.size);
         let range = range.start.min(file.size)..range.end.min(file.size);
-        let mut blocks = connector.records(&file, range, Default::default());
+        let mut blocks = connector.records(
+            &file,
+            range,
+            &registry::read_options_of(connector.as_ref(), &options),
+            Default::default(),
+        );
         let mut out = BufWriter::new(io::stdout().lock());
         let mut left = self.rows.unwrap_or(usize::MAX);
         while left > 0 {

@@ -1,15 +1,18 @@
 //! `convert`: copies record files to another format.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
 use recordfusion::Options;
 use recordfusion::convert::{Conversion, OutputFormat, ParquetCompression, Summary};
+use recordfusion_core::LostRegion;
+use serde_json::json;
 
 use super::progress::{When, draw};
 use super::session::SessionArgs;
-use super::{Outcome, say};
+use super::{Outcome, say, say_lost};
 
 /// Copy record files to Parquet, CSV, NDJSON, Arrow IPC or record files, and those to record files, in order
 #[derive(Debug, Args)]
@@ -44,6 +47,9 @@ pub(super) struct Convert {
     /// Add the rows behind those of the output, a record file, if it is there already
     #[arg(long)]
     append: bool,
+    /// Write what was converted and what was lost to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Progress on standard error
     #[arg(long, value_enum, default_value_t)]
     progress: When,
@@ -87,8 +93,31 @@ impl Convert {
             () = draw(self.progress, &prepared) => Summary::default(),
         };
         say(&line(&summary, begin.elapsed().as_secs_f64()));
+        say_lost(&summary.lost);
+        if let Some(path) = &self.report {
+            let report = serde_json::to_vec_pretty(&report(&summary))?;
+            std::fs::write(path, report)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What was converted, and what was lost.
+fn report(summary: &Summary) -> serde_json::Value {
+    let lost = summary.lost.iter().map(|(file, LostRegion { begin, end, reason })| {
+        json!({ "file": file, "begin": begin, "end": end, "bytes": end - begin, "reason": reason })
+    });
+    let notes: serde_json::Map<_, _> =
+        summary.notes.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
+    json!({
+        "rows": summary.rows,
+        "bytes_in": summary.bytes_in,
+        "bytes_out": summary.bytes_out,
+        "files": summary.files,
+        "notes": notes,
+        "lost": lost.collect::<Vec<_>>(),
+    })
 }
 
 fn line(summary: &Summary, seconds: f64) -> String {

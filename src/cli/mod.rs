@@ -10,9 +10,11 @@ mod interrupt;
 mod print;
 mod progress;
 mod query;
+mod repair;
 mod schema;
 mod session;
 mod verify;
+mod warnings;
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -21,6 +23,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use recordfusion::error_message;
+use recordfusion_core::LostRegion;
 
 /// What a subcommand gives: the exit code of a run that went through.
 type Outcome = Result<ExitCode, Box<dyn Error + Send + Sync>>;
@@ -41,6 +44,7 @@ enum Command {
     Inspect(inspect::Inspect),
     Cat(cat::Cat),
     Verify(verify::Verify),
+    Repair(repair::Repair),
 }
 
 /// Runs the tool with the arguments of the process.
@@ -51,6 +55,10 @@ pub(crate) fn run() -> ExitCode {
         Command::Convert(convert) => convert.session.partitions(),
         _ => session::all_cores(),
     };
+    // These list what they pass over at their end.
+    if !matches!(cli.command, Command::Convert(_) | Command::Repair(_)) {
+        warnings::show();
+    }
     let outcome = runtime(partitions)
         .and_then(|runtime| runtime.block_on(interrupt::or_interrupted(dispatch(cli.command))));
     match outcome {
@@ -72,6 +80,7 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Inspect(inspect) => inspect.run().await,
         Command::Cat(cat) => cat.run().await,
         Command::Verify(verify) => verify.run().await,
+        Command::Repair(repair) => repair.run().await,
     }
 }
 
@@ -82,6 +91,17 @@ fn runtime(partitions: NonZeroUsize) -> Result<tokio::runtime::Runtime, Box<dyn 
 /// Prints a line on standard error; if nobody can read it, nothing is left to be done.
 fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Prints damaged regions that were passed over, a line each.
+fn say_lost(lost: &[(String, LostRegion)]) {
+    const SHOWN: usize = 20;
+    for (file, LostRegion { begin, end, reason }) in lost.iter().take(SHOWN) {
+        say(&format!("lost {file}: {} bytes at byte {begin}: {reason}", end - begin));
+    }
+    if lost.len() > SHOWN {
+        say(&format!("lost {} more regions", lost.len() - SHOWN));
+    }
 }
 
 /// Whether an error came from standard output that nobody reads any more.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use recordfusion::{RecordFile, error_message};
+use recordfusion::{Options, RecordFile, error_message, registry};
 use recordfusion_core::{LostRegion, Verification};
 
 use super::Outcome;
@@ -17,11 +17,14 @@ pub(super) struct Verify {
     /// Files, globs or folders
     #[arg(required = true)]
     files: Vec<String>,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 impl Verify {
     pub(super) async fn run(self) -> Outcome {
-        let ctx = context(&TableArgs::default(), 1)?;
+        let ctx = context(&self.table, 1)?;
+        let options = self.table.options()?;
         let mut bad = 0;
         for argument in &self.files {
             let files = match files(&ctx, argument).await {
@@ -32,15 +35,16 @@ impl Verify {
                 }
             };
             for file in files {
-                bad += report(&file.name, verify(&file).await)?;
+                bad += report(&file.name, verify(&file, &options).await)?;
             }
         }
         Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
-async fn verify(file: &RecordFile) -> Result<Verification, Box<dyn Error + Send + Sync>> {
-    Ok(connector(file).await?.verify(file).await?)
+async fn verify(file: &RecordFile, options: &Options) -> Result<Verification, Box<dyn Error + Send + Sync>> {
+    let connector = connector(file).await?;
+    Ok(connector.verify(file, &registry::read_options_of(connector.as_ref(), options)).await?)
 }
 
 /// Prints the line of a file; gives 1 if it is bad.

@@ -21,17 +21,19 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::{plan_datafusion_err, plan_err};
 use datafusion::datasource::file_format::options::ArrowReadOptions;
 use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{CsvReadOptions, DataFrame, JsonReadOptions, ParquetReadOptions, SessionContext};
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStoreExt;
-use recordfusion_core::{MessageType, Options, Writer};
+use recordfusion_core::{LostRegion, MessageType, Options, Writer};
 
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
 
+use crate::datasource::RecordSource;
 use crate::datasource::{clipped, external, list_files, range_setting, setting, write_options};
 use crate::registry;
 use crate::write::{Mode, UnfinishedFile, Upload, Written, begin_upload, output_url, publish, write_file};
@@ -91,6 +93,8 @@ pub struct Summary {
     /// Counters of things that were not read or written as they are, such as mended strings, with their
     /// names; only those that are not zero.
     pub notes: Vec<(String, u64)>,
+    /// The damaged regions of the inputs that were passed over, with their files, by file and place.
+    pub lost: Vec<(String, LostRegion)>,
     /// Path and message type of the descriptor set that was written too.
     pub descriptor_set: Option<(String, String)>,
 }
@@ -368,6 +372,7 @@ impl Prepared {
             bytes_out: self.progress.bytes_written(),
             files,
             notes: self.notes(),
+            lost: lost_regions(&self.plan),
             descriptor_set: self.message_type().map(|message| (self.descriptor_set_path(), message.name)),
         })
     }
@@ -479,7 +484,9 @@ impl Prepared {
 
     /// The counters that tell of values that were not read or written as they are.
     fn notes(&self) -> Vec<(String, u64)> {
-        const NOTED: [&str; 7] = [
+        const NOTED: [&str; 9] = [
+            "regions_lost",
+            "bytes_lost",
             "wire_type_mismatches",
             "timestamps_truncated",
             "invalid_utf8_replaced",
@@ -504,6 +511,14 @@ impl Progress {
     pub fn bytes_written(&self) -> u64 {
         self.written.bytes.load(Ordering::Relaxed)
     }
+}
+
+/// The damaged regions that the scans of a plan passed over, with their files, by file and place.
+pub fn lost_regions(plan: &Arc<dyn ExecutionPlan>) -> Vec<(String, LostRegion)> {
+    let scan =
+        plan.downcast_ref::<DataSourceExec>().and_then(|scan| scan.downcast_to_file_source::<RecordSource>());
+    let own = scan.map(|(_, source)| source.lost_regions().all()).unwrap_or_default();
+    own.into_iter().chain(plan.children().into_iter().flat_map(lost_regions)).collect()
 }
 
 /// The sum of a metric over all nodes of a plan; it may be read while the plan runs.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, Time};
-use recordfusion_core::{ScanCounters, Unit};
+use recordfusion_core::{LostRegions, ScanCounters, Unit};
 
 /// Publishes the counters of one partition under their own names.
 #[derive(Debug, Clone)]
@@ -20,8 +20,8 @@ enum Published {
 }
 
 impl ScanMetrics {
-    pub(super) fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
-        let counters = Arc::new(ScanCounters::default());
+    pub(super) fn new(set: &ExecutionPlanMetricsSet, partition: usize, lost: Arc<LostRegions>) -> Self {
+        let counters = Arc::new(ScanCounters::with_lost_regions(lost));
         let metric = |(name, unit, _)| match unit {
             Unit::Nanoseconds => Published::Time(MetricBuilder::new(set).subset_time(name, partition)),
             Unit::Count | Unit::Bytes => Published::Count(MetricBuilder::new(set).counter(name, partition)),

@@ -13,13 +13,14 @@
 //! | `settings.rs` | table options as settings of the session |
 //! | `sink.rs` | the `FileSink`: `COPY … TO` and `INSERT INTO` |
 //! | `range.rs` | byte ranges of files: the option `range`, and how ranges are cut |
-//! | `splits.rs` | the table function `record_splits` |
+//! | `functions/` | the table functions: `record_splits`, and the damaged regions of files |
 //! | `files.rs` | listing and recognising files, Hive partitions |
 
 mod factory;
 mod files;
 mod filter;
 mod format;
+mod functions;
 mod metrics;
 mod opener;
 mod projection;
@@ -27,7 +28,6 @@ mod range;
 mod settings;
 mod sink;
 mod source;
-mod splits;
 mod table;
 
 use std::sync::Arc;
@@ -49,7 +49,6 @@ pub use table::{RecordTable, TableDefinition};
 use crate::registry;
 use factory::{RecordTableFactory, UrlTables};
 use settings::TableSettings;
-use splits::RecordSplits;
 
 /// Makes all record file formats known to a session: `CREATE EXTERNAL TABLE … STORED AS RIEGELI`,
 /// and `SELECT … FROM 'file'`.
@@ -82,7 +81,7 @@ pub fn register_with_options(ctx: &SessionContext, options: Options) -> Result<(
             state.table_factories_mut().insert(name.to_uppercase(), Arc::new(tables));
         }
     }
-    ctx.register_udtf(RecordSplits::NAME, Arc::new(RecordSplits));
+    functions::register(ctx);
     let urls = UrlTables::new(ctx);
     let catalogs = Arc::clone(state.read().catalog_list());
     ctx.register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(urls))));

@@ -18,7 +18,7 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
 use object_store::ObjectStore;
-use recordfusion_core::Selection;
+use recordfusion_core::{LostRegions, Selection};
 
 use super::RecordFormat;
 use super::filter::{self, is_applicable};
@@ -38,6 +38,7 @@ pub struct RecordSource {
     filter: Option<Arc<dyn PhysicalExpr>>,
     batch_size: usize,
     metrics: ExecutionPlanMetricsSet,
+    lost_regions: Arc<LostRegions>,
 }
 
 impl RecordSource {
@@ -50,12 +51,18 @@ impl RecordSource {
             filter: None,
             batch_size: 8192,
             metrics: ExecutionPlanMetricsSet::new(),
+            lost_regions: Arc::default(),
         }
     }
 
     /// The format that is read.
     pub fn format(&self) -> &RecordFormat {
         &self.format
+    }
+
+    /// The damaged regions that were passed over so far.
+    pub fn lost_regions(&self) -> &LostRegions {
+        &self.lost_regions
     }
 
     fn selections(&self) -> Vec<Selection> {
@@ -93,7 +100,7 @@ impl FileSource for RecordSource {
             },
             limit: config.limit,
             batch_size: self.batch_size,
-            metrics: ScanMetrics::new(&self.metrics, partition),
+            metrics: ScanMetrics::new(&self.metrics, partition, Arc::clone(&self.lost_regions)),
         };
         ProjectionOpener::try_new(self.projection.clone(), Arc::new(opener), file_schema)
     }

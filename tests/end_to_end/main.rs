@@ -7,6 +7,7 @@ mod cases_scanning;
 mod cases_values;
 mod conformance;
 mod convert;
+mod damage;
 mod filters;
 #[path = "../../connectors/protobuf/tests/encode/generate.rs"]
 mod generate;

@@ -253,7 +253,7 @@ fn in_store(file: &[u8]) -> Result<RecordFile> {
 }
 
 fn read_ours(file: &RecordFile) -> Result<u64> {
-    let blocks = RiegeliConnector.records(file, 0..file.size, Arc::default());
+    let blocks = RiegeliConnector.records(file, 0..file.size, &Options::new(), Arc::default());
     let bytes = |block: RecordBlock| block.records().map(|record| record.len() as u64).sum::<u64>();
     Ok(block_on(blocks.map_ok(bytes).try_fold(0, async |sum, bytes| Ok(sum + bytes)))?)
 }

@@ -93,11 +93,18 @@ pub trait Connector: Debug + Send + Sync {
         Err(Error::Unsupported(format!("{} files can be read, but not written", self.name())))
     }
 
-    /// The records of the chunks that begin in `range`, as bytes, in file order.
+    /// The records of the chunks that begin in `range`, as bytes, in file order. Of `options`, only those count that
+    /// say how records are found in the file.
     ///
     /// # Errors
-    /// The stream ends with the first fault of the file.
-    fn records(&self, file: &RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream;
+    /// The stream ends with the first fault of the options or the file.
+    fn records(
+        &self,
+        file: &RecordFile,
+        range: Range<u64>,
+        options: &Options,
+        counters: Arc<ScanCounters>,
+    ) -> BlockStream;
 
     /// Describes the file, from its headers and metadata.
     ///
@@ -105,11 +112,17 @@ pub trait Connector: Debug + Send + Sync {
     /// The first fault met.
     fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>>;
 
-    /// Checks every hash and decodes every chunk, and goes on behind faults.
+    /// Checks every hash and decodes every chunk, and goes on behind faults. Of `options`, those count that say how
+    /// records are found in the file, but it is never an error to be damaged.
     ///
     /// # Errors
-    /// [`Error::WrongFormat`] if nothing of the file is of this format; [`Error::Store`] if the store fails.
-    fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>>;
+    /// Those of the options; [`Error::WrongFormat`] if nothing of the file is of this format; [`Error::Store`] if the
+    /// store fails.
+    fn verify<'a>(
+        &'a self,
+        file: &'a RecordFile,
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Verification>>;
 
     /// The bytes of a sound file of the chunks that a scan would read that skips damage, in file order. They are
     /// copied as they are stored, after it was checked that they can be decoded; of `options`, only those count that

@@ -1,5 +1,6 @@
 //! What a scan did, counted under the names that `EXPLAIN ANALYZE` and the converter show.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -82,7 +83,7 @@ pub struct ScanCounters {
     /// Bytes in them.
     pub bytes_lost: Counter,
     /// The regions themselves.
-    pub lost_regions: LostRegions,
+    pub lost_regions: Arc<LostRegions>,
     /// Time spent on checking hashes and decompressing.
     pub decompress_time: Counter,
     /// Time spent on decoding records to columns.
@@ -90,10 +91,17 @@ pub struct ScanCounters {
 }
 
 impl ScanCounters {
-    /// Counts a damaged region of `file` that is passed over, and keeps it.
+    /// Counters whose lost regions are kept in `lost_regions`.
+    pub fn with_lost_regions(lost_regions: Arc<LostRegions>) -> Self {
+        Self { lost_regions, ..Self::default() }
+    }
+
+    /// Counts a damaged region of `file` that is passed over, logs it, and keeps it.
     pub fn lose(&self, file: &RecordFile, region: LostRegion) {
         self.regions_lost.add(1);
         self.bytes_lost.add(region.end.saturating_sub(region.begin));
+        let LostRegion { begin, end, reason } = &region;
+        log::warn!("{}: bytes {begin} to {end} are passed over: {reason}", file.name);
         self.lost_regions.add(&file.name, region);
     }
 

@@ -90,16 +90,33 @@ impl Connector for RecordioConnector {
         .boxed()
     }
 
-    fn records(&self, file: &RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> BlockStream {
-        scan::records(file.clone(), range, ContainerOptions::default(), counters)
+    fn records(
+        &self,
+        file: &RecordFile,
+        range: Range<u64>,
+        options: &Options,
+        counters: Arc<ScanCounters>,
+    ) -> BlockStream {
+        match ReadOptions::from_options(options) {
+            Ok(options) => scan::records(file.clone(), range, options.container, counters),
+            Err(error) => stream::once(async { Err(error) }).boxed(),
+        }
     }
 
     fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {
         inspect(file).boxed()
     }
 
-    fn verify<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Verification>> {
-        verify(file).boxed()
+    fn verify<'a>(
+        &'a self,
+        file: &'a RecordFile,
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Verification>> {
+        async move {
+            let ReadOptions { container, .. } = ReadOptions::from_options(options)?;
+            verify(file, container).await
+        }
+        .boxed()
     }
 
     fn repair(&self, file: &RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {

@@ -56,9 +56,8 @@ async fn read_chunk(chunks: &mut ChunkSource, begin: u64) -> ReadResult<((Layout
 }
 
 /// Checks every checksum and decodes every chunk; goes on behind faults.
-pub(crate) async fn verify(file: &RecordFile) -> Result<Verification> {
+pub(crate) async fn verify(file: &RecordFile, options: ContainerOptions) -> Result<Verification> {
     let counters = Arc::new(ScanCounters::default());
-    let options = ContainerOptions::default();
     let mut chunks =
         RecoveringReader::open(file.clone(), 0..file.size, options, Arc::clone(&counters)).await?;
     let mut verification = Verification::default();

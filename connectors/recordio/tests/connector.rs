@@ -82,7 +82,7 @@ fn batch_size_and_limit_do_not_change_the_rows() {
 #[test]
 fn records_come_as_bytes_with_their_positions() {
     let file = memory_file(&fixture("go-concat-mixed.recordio"));
-    let blocks = RecordioConnector.records(&file, 0..file.size, Default::default());
+    let blocks = RecordioConnector.records(&file, 0..file.size, &Options::new(), Default::default());
     let blocks: Vec<_> = block_on(blocks.try_collect()).expect("valid file");
     assert_eq!(blocks.len(), 12);
     let mut begins = Vec::new();

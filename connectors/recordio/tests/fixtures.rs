@@ -1,7 +1,7 @@
 //! Files of other writers, whole: their records and chunks, and where and why damaged ones stop a strict reader.
 
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error};
+use recordfusion_core::{Connector, Error, Options};
 use recordfusion_recordio::RecordioConnector;
 
 use crate::support::*;
@@ -37,7 +37,7 @@ fn valid_files_are_described_and_verified() {
             read(&fixture.bytes(), &fixture.options()).records.iter().map(|record| record.len() as u64).sum();
         let records = fixture.records().len() as u64;
         assert_eq!((inspection.records, inspection.decoded_size), (records, bytes), "{}", fixture.name);
-        let verification = block_on(RecordioConnector.verify(&file)).expect("valid file");
+        let verification = block_on(RecordioConnector.verify(&file, &Options::new())).expect("valid file");
         assert_eq!(
             (verification.chunks, verification.records, verification.decoded_size),
             (fixture.chunks().len() as u64, records, bytes),
@@ -100,7 +100,7 @@ fn verify_finds_all_faults() {
         }
         let bytes = fixture.bytes();
         let skipped = read(&bytes, &skip());
-        match block_on(RecordioConnector.verify(&memory_file(&bytes))) {
+        match block_on(RecordioConnector.verify(&memory_file(&bytes), &Options::new())) {
             Ok(verification) => {
                 assert_eq!(verification.faults, skipped.lost, "{}", fixture.name);
                 assert_eq!(verification.records as usize, skipped.records.len(), "{}", fixture.name);
@@ -137,7 +137,7 @@ fn messages_are_those_of_the_user() {
              bytes that the option 'max_chunk_size' allows",
         ),
     ] {
-        let error = read(&fixture(&format!("{name}.recordio")), &recordfusion_core::Options::new()).error;
+        let error = read(&fixture(&format!("{name}.recordio")), &Options::new()).error;
         assert_eq!(error.expect("damaged").to_string(), expected);
     }
 }

@@ -34,7 +34,8 @@ fn repaired_files_have_the_survivors_and_verify_clean() {
         assert_eq!(lost, found.lost, "{}", fixture.name);
         let again = read(&repaired, &Options::new());
         assert!(again.error.is_none() && again.records == found.records, "{}", fixture.name);
-        let verification = block_on(RecordioConnector.verify(&memory_file(&repaired))).expect("sound");
+        let verification =
+            block_on(RecordioConnector.verify(&memory_file(&repaired), &Options::new())).expect("sound");
         assert!(verification.faults.is_empty(), "{}", fixture.name);
         if fixture.is_valid() {
             assert!(repaired == bytes, "{}", fixture.name);

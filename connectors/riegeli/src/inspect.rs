@@ -122,11 +122,10 @@ pub(crate) async fn read_footer(
 }
 
 /// Checks every hash, decodes every chunk, and checks the index of an ArrayRecord file; goes on behind faults.
-pub(crate) async fn verify(file: &RecordFile) -> ReadResult<Verification> {
+pub(crate) async fn verify(file: &RecordFile, options: ContainerOptions) -> ReadResult<Verification> {
     let counters = Arc::new(ScanCounters::default());
     let index = data_part_of_damaged(file, &counters).await?.size;
-    let options = ContainerOptions::default().skipping();
-    let chunks = ChunkScan::new(file.clone(), 0..file.size, options, Arc::clone(&counters));
+    let chunks = ChunkScan::new(file.clone(), 0..file.size, options.skipping(), Arc::clone(&counters));
     let mut chunks = chunks.with_all_data();
     let mut decoder = ChunkDecoder::strict();
     let mut verification = Verification::default();

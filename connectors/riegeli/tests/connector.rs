@@ -103,7 +103,7 @@ fn a_file_of_no_bytes_has_no_records() {
         assert!(batches.is_empty() && error.is_none());
     }
     assert!(block_on(RiegeliConnector.inspect(&file)).expect("valid").chunks.is_empty());
-    assert_eq!(block_on(RiegeliConnector.verify(&file)).expect("valid"), Default::default());
+    assert_eq!(block_on(RiegeliConnector.verify(&file, &Options::new())).expect("valid"), Default::default());
 }
 
 #[test]

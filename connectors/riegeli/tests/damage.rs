@@ -1,7 +1,7 @@
 //! Damaged files: what a read that stops at the first fault gives, and what it says.
 
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error};
+use recordfusion_core::{Connector, Error, Options};
 use recordfusion_riegeli::RiegeliConnector;
 
 use crate::support::*;
@@ -152,7 +152,7 @@ fn verification_finds_all_damage() {
         let name = case["file"].as_str().expect("a text");
         let file = memory_file(&fixture(&format!("riegeli/{name}")));
         let regions = lost_regions(&case["recovery"]);
-        match block_on(RiegeliConnector.verify(&file)) {
+        match block_on(RiegeliConnector.verify(&file, &Options::new())) {
             Ok(verification) => {
                 let faults: Vec<(u64, u64)> =
                     verification.faults.iter().map(|fault| (fault.begin, fault.end)).collect();

@@ -1,7 +1,7 @@
 //! Files of the reference implementation: records, positions, chunk lists and metadata.
 
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Inspection, RecordBlock};
+use recordfusion_core::{Connector, Inspection, Options, RecordBlock};
 use recordfusion_riegeli::RiegeliConnector;
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ fn every_file_gives_its_records() {
 
         let inspection = block_on(RiegeliConnector.inspect(&file)).expect("valid file");
         check_positions(name, &blocks, &inspection);
-        let verification = block_on(RiegeliConnector.verify(&file)).expect("valid file");
+        let verification = block_on(RiegeliConnector.verify(&file, &Options::new())).expect("valid file");
         assert_eq!(verification.records, inspection.records, "{name}");
         assert_eq!(verification.chunks, inspection.chunks.len() as u64, "{name}");
         assert_eq!(verification.decoded_size, number(&entry["decoded_record_bytes"]), "{name}");
@@ -165,7 +165,7 @@ fn array_record_files_end_at_their_footer() {
         let last = inspection.metadata.last().expect("options");
         assert!(last.0 == "ArrayRecord options" && last.1.contains(options), "{name}: {last:?}");
 
-        let verification = block_on(RiegeliConnector.verify(&file)).expect("valid file");
+        let verification = block_on(RiegeliConnector.verify(&file, &Options::new())).expect("valid file");
         assert_eq!(verification.records, records.len() as u64, "{name}");
         assert_eq!(verification.chunks, inspection.chunks.len() as u64, "{name}");
         assert!(verification.faults.is_empty(), "{name}: {:?}", verification.faults);
@@ -187,7 +187,8 @@ fn a_damaged_array_record_index_is_no_obstacle() {
         assert!(open(&file).is_ok());
         let (records, error) = read_range(&file, 0..file.size);
         assert!(error.is_none() && records == expected, "footer byte {at}: {error:?}");
-        let verification = block_on(RiegeliConnector.verify(&file)).expect("most of it is whole");
+        let verification =
+            block_on(RiegeliConnector.verify(&file, &Options::new())).expect("most of it is whole");
         assert!(!verification.faults.is_empty(), "footer byte {at}");
         assert_eq!(verification.records as usize, expected.len(), "footer byte {at}");
     }

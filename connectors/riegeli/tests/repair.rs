@@ -38,7 +38,7 @@ fn check(name: &str, bytes: &[u8]) -> Option<Repaired> {
     assert!(error.is_none() && records == found.records, "{name}: {error:?}");
     assert_eq!(repaired.counters.records_decoded.value(), records.len() as u64, "{name}");
     let file = memory_file(&repaired.bytes);
-    let verification = block_on(RiegeliConnector.verify(&file)).expect("sound");
+    let verification = block_on(RiegeliConnector.verify(&file, &Options::new())).expect("sound");
     assert!(verification.faults.is_empty(), "{name}: {:?}", verification.faults);
     assert_eq!(verification.records, records.len() as u64, "{name}");
     let again = repair(&repaired.bytes, &Options::new()).expect("sound");

@@ -2,7 +2,7 @@
 //! leaves no choice, and as dense where only the compression differs.
 
 use futures::executor::block_on;
-use recordfusion_core::Connector;
+use recordfusion_core::{Connector, Options};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::write::{ArrayRecordOptions, Compression, WriterOptions};
 
@@ -94,7 +94,7 @@ fn array_record_fixtures_are_written_alike() {
         assert_eq!(inspection.kind, "ArrayRecord", "{name}");
         let stored = ("ArrayRecord options".to_string(), options.to_string());
         assert_eq!(inspection.metadata.last(), Some(&stored), "{name}");
-        let verification = block_on(RiegeliConnector.verify(&file)).expect("valid file");
+        let verification = block_on(RiegeliConnector.verify(&file, &Options::new())).expect("valid file");
         assert_eq!(verification.records, records.len() as u64, "{name}");
     }
 }

@@ -78,6 +78,6 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let repaired = recordfusion_fuzz::file(pieces.concat());
-    let verification = block_on(RiegeliConnector.verify(&repaired)).expect("sound");
+    let verification = block_on(RiegeliConnector.verify(&repaired, &Options::new())).expect("sound");
     assert!(verification.faults.is_empty() && verification.records == whole.rows() as u64);
 });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{BooleanArray, Int32Array, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use recordfusion_core::{ColumnBounds, Nulls, Result, RowFilter};
+use recordfusion_core::{ColumnBounds, Nulls, Result, RowFilter, ScanRequest};
 
 use super::*;
 

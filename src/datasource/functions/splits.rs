@@ -5,19 +5,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::array::{RecordBatch, StringArray, UInt64Array};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::{ScalarValue, plan_err};
-use datafusion::datasource::TableType;
 use datafusion::datasource::listing::ListingTableUrl;
-use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
-use datafusion::physical_plan::ExecutionPlan;
 use recordfusion_core::RecordFile;
 
-use super::files::{list_files, recognise_files};
-use super::range::pieces;
+use super::{AboutFiles, FunctionTable, columns, path_argument};
+use crate::datasource::files::{list_files, recognise_files};
+use crate::datasource::range::pieces;
 
 /// The table function: `SELECT file, "begin", "end" FROM record_splits('logs/', 16)`.
 ///
@@ -27,10 +25,6 @@ use super::range::pieces;
 #[derive(Debug)]
 pub(super) struct RecordSplits;
 
-impl RecordSplits {
-    pub(super) const NAME: &'static str = "record_splits";
-}
-
 impl TableFunctionImpl for RecordSplits {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         let [Expr::Literal(path, _), Expr::Literal(count, _)] = args.exprs() else {
@@ -38,36 +32,30 @@ impl TableFunctionImpl for RecordSplits {
                 "record_splits takes a path and a number of pieces, as in record_splits('logs/', 16)"
             );
         };
-        let path = match path.try_as_str() {
-            Some(Some(path)) => ListingTableUrl::parse(path)?,
-            _ => return plan_err!("the first argument of record_splits is a path in quotes, not {path}"),
-        };
+        let path = path_argument("record_splits", path)?;
         let count = match count.cast_to(&DataType::UInt64) {
             Ok(ScalarValue::UInt64(Some(count))) if count > 0 && count <= MOST => count,
             _ => return plan_err!("the number of pieces of record_splits is from 1 to {MOST}, not {count}"),
         };
-        let field = |name, data_type| Field::new(name, data_type, false);
-        let schema = Arc::new(Schema::new(vec![
-            field("file", DataType::Utf8),
-            field("begin", DataType::UInt64),
-            field("end", DataType::UInt64),
-        ]));
-        Ok(Arc::new(SplitsTable { path, count, schema }))
+        Ok(Arc::new(FunctionTable(SplitsOf { path, count })))
     }
 }
 
 /// Most pieces that can be asked for.
 const MOST: u64 = 1 << 20;
 
-/// The pieces, made when they are asked for.
 #[derive(Debug)]
-struct SplitsTable {
+struct SplitsOf {
     path: ListingTableUrl,
     count: u64,
-    schema: SchemaRef,
 }
 
-impl SplitsTable {
+#[async_trait]
+impl AboutFiles for SplitsOf {
+    fn schema(&self) -> SchemaRef {
+        columns(&[("file", DataType::Utf8), ("begin", DataType::UInt64), ("end", DataType::UInt64)])
+    }
+
     async fn rows(&self, session: &dyn Session) -> Result<RecordBatch> {
         let files = list_files(session, &self.path).await?;
         if files.is_empty() {
@@ -83,10 +71,7 @@ impl SplitsTable {
             |of: fn(&Range<u64>) -> u64| splits.iter().map(|(_, range)| of(range)).collect::<UInt64Array>();
         let (begins, ends) = (bounds(|range| range.start), bounds(|range| range.end));
         let names = StringArray::from_iter_values(splits.iter().map(|(name, _)| name));
-        Ok(RecordBatch::try_new(
-            Arc::clone(&self.schema),
-            vec![Arc::new(names), Arc::new(begins), Arc::new(ends)],
-        )?)
+        Ok(RecordBatch::try_new(self.schema(), vec![Arc::new(names), Arc::new(begins), Arc::new(ends)])?)
     }
 }
 
@@ -97,28 +82,6 @@ fn splits(files: &[RecordFile], count: u64, alignment: u64) -> Vec<(&str, Range<
     let of_file = |file: &RecordFile| pieces(0..file.size, (file.size + length / 2) / length, alignment);
     let with_data = files.iter().filter(|file| file.size > 0);
     with_data.flat_map(|file| of_file(file).into_iter().map(|piece| (file.name.as_str(), piece))).collect()
-}
-
-#[async_trait]
-impl TableProvider for SplitsTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
-        &self,
-        session: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        _limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows = self.rows(session).await?;
-        Ok(MemorySourceConfig::try_new_exec(&[vec![rows]], self.schema(), projection.cloned())?)
-    }
 }
 
 #[cfg(test)]
