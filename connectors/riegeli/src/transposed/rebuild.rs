@@ -128,44 +128,52 @@ impl<'a> Rebuild<'a> {
     }
 
     /// Makes room for `len` bytes in front of the output; gives the place where they end.
+    #[expect(clippy::arithmetic_side_effects, reason = "the output never begins before its margin")]
     #[inline(always)]
     fn claim(&mut self, len: usize) -> Result<usize, ChunkFault> {
         let end = self.at;
-        let begin = end.checked_sub(len).filter(|begin| *begin >= MARGIN);
-        self.at = begin.ok_or(ChunkFault::Walk("makes more bytes than the chunk header claims"))?;
+        if len > end - MARGIN {
+            return Err(ChunkFault::Walk("makes more bytes than the chunk header claims"));
+        }
+        self.at = end - len;
         Ok(end)
     }
 
+    #[expect(clippy::indexing_slicing, reason = "what is claimed lies in the output")]
     #[inline(always)]
     fn put_literal(&mut self, literal: Literal) -> Result<(), ChunkFault> {
         let end = self.claim(usize::from(literal.len))?;
-        if let Some(out) = self.out.get_mut(..end).and_then(<[u8]>::last_chunk_mut) {
+        if let Some(out) = self.out[..end].last_chunk_mut() {
             *out = literal.bytes;
         }
         Ok(())
     }
 
     /// Takes the next `len` bytes of a buffer; gives the place in the source where they end.
+    #[expect(clippy::arithmetic_side_effects, reason = "a part never begins behind its end")]
     #[inline(always)]
     fn take(&mut self, buffer: usize, len: usize) -> Result<usize, ChunkFault> {
         let part =
             self.buffers.get_mut(buffer).ok_or(ChunkFault::Walk("reads a buffer that does not exist"))?;
-        let next = part.begin.checked_add(len).filter(|next| *next <= part.end);
-        part.begin = next.ok_or(ChunkFault::Walk("reads beyond the end of a buffer"))?;
+        if len > part.end - part.begin {
+            return Err(ChunkFault::Walk("reads beyond the end of a buffer"));
+        }
+        part.begin += len;
         Ok(part.begin)
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "what is taken lies in the buffers, what is claimed in the output, and both are at least as long"
+    )]
     #[inline(always)]
     fn put_value(&mut self, node: &Node, len: usize) -> Result<(), ChunkFault> {
         let from_end = self.take(node.buffer as usize, len)?;
         let to_end = self.claim(len)?;
-        let source = self.source.get(..from_end).unwrap_or_default();
-        let out = self.out.get_mut(..to_end).unwrap_or_default();
+        let (source, out) = (&self.source[..from_end], &mut self.out[..to_end]);
         if len > MARGIN {
-            let (from, to) = (from_end.saturating_sub(len), to_end.saturating_sub(len));
-            if let (Some(source), Some(out)) = (source.get(from..), out.get_mut(to..)) {
-                out.copy_from_slice(source);
-            }
+            out[to_end - len..].copy_from_slice(&source[from_end - len..]);
         } else if let (Some(source), Some(out)) = (source.last_chunk::<MARGIN>(), out.last_chunk_mut()) {
             *out = *source;
         }
@@ -173,18 +181,21 @@ impl<'a> Rebuild<'a> {
     }
 
     /// Varints lie in their buffer without the bits that say that more bytes follow.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "as for other values; a varint has at most 10 bytes, which are fewer than the margin"
+    )]
     #[inline(always)]
     fn put_varint(&mut self, node: &Node) -> Result<(), ChunkFault> {
         const BITS: u128 = 0x8080_8080_8080_8080_8080_8080_8080_8080;
         let len = usize::from(node.width);
         let from_end = self.take(node.buffer as usize, len)?;
         let to_end = self.claim(len)?;
-        let source = self.source.get(..from_end).and_then(<[u8]>::last_chunk::<MARGIN>);
-        let out = self.out.get_mut(..to_end).and_then(<[u8]>::last_chunk_mut::<MARGIN>);
-        if let (Some(source), Some(out)) = (source, out) {
+        let (source, out) = (&self.source[..from_end], &mut self.out[..to_end]);
+        if let (Some(source), Some(out)) = (source.last_chunk::<MARGIN>(), out.last_chunk_mut::<MARGIN>()) {
             let bytes = u128::from_le_bytes(*source);
-            let before = MARGIN.saturating_sub(len).saturating_mul(8) as u32;
-            if bytes.unbounded_shr(before) & BITS != 0 {
+            if (bytes >> (8 * (MARGIN - len))) & BITS != 0 {
                 return Err(ChunkFault::Walk("reads a malformed varint"));
             }
             *out = (bytes | BITS >> 8).to_le_bytes();
