@@ -6,7 +6,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
 use datafusion::common::{plan_datafusion_err, plan_err};
 use datafusion::datasource::listing::ListingTableUrl;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::cache::TableScopedPath;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -32,7 +32,9 @@ pub(crate) fn describe_location(store: &ObjectStoreUrl, location: &Path) -> Stri
 pub async fn list_files(session: &dyn Session, path: &ListingTableUrl) -> Result<Vec<RecordFile>> {
     forget_listing(session, path);
     let store = session.runtime_env().object_store(path)?;
-    let mut objects: Vec<_> = path.list_all_files(session, store.as_ref(), "").await?.try_collect().await?;
+    let listed = path.list_all_files(session, store.as_ref(), "").await;
+    let listed = listed.map_err(|error| listing_error(path, error))?.try_collect().await;
+    let mut objects: Vec<object_store::ObjectMeta> = listed.map_err(|error| listing_error(path, error))?;
     objects.retain(|object| !is_hidden(path, &object.location));
     objects.sort_by(|a, b| a.location.cmp(&b.location));
     let file = |object: object_store::ObjectMeta| RecordFile {
@@ -40,8 +42,20 @@ pub async fn list_files(session: &dyn Session, path: &ListingTableUrl) -> Result
         name: describe_location(&path.object_store(), &object.location),
         size: object.size,
         location: object.location,
+        e_tag: object.e_tag,
     };
     Ok(objects.into_iter().map(file).collect())
+}
+
+/// An error of the store names what was listed.
+pub(super) fn listing_error(path: &ListingTableUrl, error: DataFusionError) -> DataFusionError {
+    match error {
+        DataFusionError::ObjectStore(source) => external(Error::Store {
+            file: describe_location(&path.object_store(), path.prefix()),
+            source: *source,
+        }),
+        other => other,
+    }
 }
 
 /// Makes the session list the files at `path` anew: it remembers them otherwise for as long as it lives.
@@ -148,6 +162,7 @@ mod tests {
             location: Path::from(location),
             size: 1,
             name: location.to_string(),
+            e_tag: None,
         }
     }
 

@@ -127,6 +127,7 @@ impl FileFormat for RecordFormat {
                 location: object.location.clone(),
                 size: object.size,
                 name: object.location.to_string(),
+                e_tag: object.e_tag.clone(),
             })
             .collect();
         let table = self.connector.open(&files, &self.options).await.map_err(external)?;

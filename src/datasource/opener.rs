@@ -56,6 +56,7 @@ impl FileOpener for RecordOpener {
             location: file.object_meta.location.clone(),
             size: file.object_meta.size,
             name: describe_location(&self.store_url, &file.object_meta.location),
+            e_tag: file.object_meta.e_tag.clone(),
         };
         Ok(async move { opener.scan(record_file, range).await }.boxed())
     }

@@ -25,7 +25,9 @@ use datafusion::physical_plan::empty::EmptyExec;
 use futures::TryStreamExt;
 use recordfusion_core::{Connector, MessageType, Options, RecordFile, Table, Writer};
 
-use super::files::{forget_listing, is_hidden, list_files, partition_columns, recognise_files};
+use super::files::{
+    forget_listing, is_hidden, list_files, listing_error, partition_columns, recognise_files,
+};
 use super::range::set_range;
 use super::settings::table_options;
 use super::{RecordFormat, external, range_setting};
@@ -242,8 +244,10 @@ impl RecordTable {
             let store = session.runtime_env().object_store(path)?;
             let files =
                 pruned_partition_list(session, store.as_ref(), path, filters, "", &self.partition_columns)
-                    .await?;
-            let files: Vec<PartitionedFile> = files.try_collect().await?;
+                    .await
+                    .map_err(|error| listing_error(path, error))?;
+            let files: Vec<PartitionedFile> =
+                files.try_collect().await.map_err(|error| listing_error(path, error))?;
             all.extend(files.into_iter().filter(|file| !is_hidden(path, &file.object_meta.location)));
         }
         all.sort_by(|a, b| a.object_meta.location.cmp(&b.object_meta.location));

@@ -127,6 +127,7 @@ async fn every_cut_gives_each_record_once() {
             location: object_store::path::Path::from_absolute_path(disk.path()).expect("a path"),
             size: fs::metadata(disk.path()).expect("written").len(),
             name: "t.riegeli".to_string(),
+            e_tag: None,
         };
         let table = connector.open(std::slice::from_ref(&file), &Options::new()).await.expect("opens");
         let rows_of = async |range: std::ops::Range<u64>, columns: usize| {

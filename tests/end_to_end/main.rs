@@ -13,6 +13,7 @@ mod filters;
 mod generate;
 mod odd_inputs;
 mod pushdown;
+mod read_faults;
 mod recordio;
 mod reference_files;
 mod round_trips;

@@ -131,6 +131,7 @@ mod tests {
             location: "x".into(),
             size: 100,
             name: "a/x".to_string(),
+            e_tag: None,
         };
         let region = |begin, end| LostRegion { begin, end, reason: "wrong checksum".to_string() };
         let counters = ScanCounters::default();

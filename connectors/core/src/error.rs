@@ -84,6 +84,12 @@ pub enum Error {
         /// The store's own error.
         source: object_store::Error,
     },
+    /// The file is not what it was when the scan was planned.
+    #[error("{file} has changed while it was read")]
+    Changed {
+        /// The file, as the user knows it.
+        file: String,
+    },
     /// Arrow refused the columns.
     #[error(transparent)]
     Arrow(#[from] arrow::error::ArrowError),

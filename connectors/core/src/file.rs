@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, ObjectMeta, ObjectStore};
 
 use crate::{Error, Result};
 
@@ -18,30 +18,40 @@ pub struct RecordFile {
     pub location: Path,
     /// Length in bytes, fixed when the scan was planned.
     pub size: u64,
+    /// What tells this state of the file from others, if the store has such a thing.
+    pub e_tag: Option<String>,
     /// The file's name as the user wrote it, for messages.
     pub name: String,
 }
 
 impl RecordFile {
-    /// Reads the bytes of `range`, clipped to the end of the file.
+    /// Reads the bytes of `range`, clipped to the end of the file. A file that has only grown is read as it was.
     ///
     /// # Errors
-    /// [`Error::Store`] when the store fails; [`Error::Corrupt`] when the file has become shorter
-    /// than it was when the scan was planned.
+    /// [`Error::Store`] when the store fails; [`Error::Changed`] when the file is shorter than it was when the scan was
+    /// planned, or another of the same length.
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let range = range.start..range.end.min(self.size);
         if range.start >= range.end {
             return Ok(Bytes::new());
         }
         let wanted = range.end - range.start;
-        let start = range.start;
-        let bytes =
-            self.store.get_range(&self.location, range).await.map_err(|source| self.store_error(source))?;
-        if bytes.len() as u64 == wanted {
-            Ok(bytes)
-        } else {
-            Err(self.corrupt(start + bytes.len() as u64, "the file has become shorter while it was read"))
+        let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
+        let found =
+            self.store.get_opts(&self.location, options).await.map_err(|error| self.store_error(error))?;
+        if found.meta.size < self.size || (found.meta.size == self.size && self.is_another(&found.meta)) {
+            return Err(self.changed());
         }
+        let bytes = found.bytes().await.map_err(|error| self.store_error(error))?;
+        if bytes.len() as u64 == wanted { Ok(bytes) } else { Err(self.changed()) }
+    }
+
+    fn is_another(&self, found: &ObjectMeta) -> bool {
+        self.e_tag.is_some() && found.e_tag.is_some() && self.e_tag != found.e_tag
+    }
+
+    fn changed(&self) -> Error {
+        Error::Changed { file: self.name.clone() }
     }
 
     /// An [`Error::Corrupt`] of this file.

@@ -196,7 +196,7 @@ mod tests {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let location = Path::from("x");
         store.put(&location, bytes.clone().into()).await.expect("memory takes it");
-        (bytes, RecordFile { store, location, size: size as u64, name: "x".into() })
+        (bytes, RecordFile { store, location, size: size as u64, name: "x".into(), e_tag: None })
     }
 
     #[tokio::test]

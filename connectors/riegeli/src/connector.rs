@@ -159,7 +159,7 @@ async fn metadata_of(file: &RecordFile, options: ContainerOptions) -> Result<(&R
     let counters = Arc::default();
     match read_metadata(file.clone(), Arc::clone(&counters)).await {
         Ok(metadata) => Ok((file, metadata.unwrap_or_default())),
-        Err(ReadError::Other(error @ Error::Store { .. })) => Err(error),
+        Err(ReadError::Other(error @ (Error::Store { .. } | Error::Changed { .. }))) => Err(error),
         Err(_) if options.on_corruption == OnCorruption::Skip => Ok((file, RecordsMetadata::default())),
         Err(ReadError::Damage(damage))
             if options.on_truncated == OnTruncated::End

@@ -171,7 +171,7 @@ fn scan(bytes: &[u8]) -> (usize, usize) {
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
-    let file = RecordFile { store, location, size, name: "file".into() };
+    let file = RecordFile { store, location, size, name: "file".into(), e_tag: None };
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let options: Options =

@@ -91,7 +91,13 @@ mod tests {
     use super::*;
 
     fn file(name: &str, size: u64) -> RecordFile {
-        RecordFile { store: Arc::new(InMemory::new()), location: name.into(), size, name: name.to_string() }
+        RecordFile {
+            store: Arc::new(InMemory::new()),
+            location: name.into(),
+            size,
+            name: name.to_string(),
+            e_tag: None,
+        }
     }
 
     #[test]

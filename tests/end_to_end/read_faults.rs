@@ -1,0 +1,282 @@
+//! Stores that fail, never answer, or answer wrong, at any call of a scan; files that change under it.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use datafusion::prelude::SessionContext;
+use futures::stream::{self, BoxStream, StreamExt};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions,
+    Result,
+};
+
+use crate::support::{context, data, event_file, rows};
+
+/// What happens to one read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Fails,
+    NeverAnswers,
+    GivesNothing,
+    GivesHalf,
+    BreaksOff,
+}
+
+/// A store in memory, one read of which goes wrong.
+#[derive(Debug, Default)]
+struct Faulty {
+    store: InMemory,
+    fault: Mutex<Option<(usize, Fault)>>,
+    reads: AtomicUsize,
+    waiting: AtomicUsize,
+}
+
+/// Counts a read that has not come to its end.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn out_of_order() -> Error {
+    Error::Generic { store: "faulty", source: "out of order".into() }
+}
+
+impl Faulty {
+    /// Lets the read after the next `good` ones go wrong.
+    fn arm(&self, good: usize, fault: Fault) {
+        self.reads.store(0, Ordering::SeqCst);
+        *self.fault.lock().expect("whole") = Some((good, fault));
+    }
+
+    /// What happens to this read.
+    fn next(&self) -> Option<Fault> {
+        let read = self.reads.fetch_add(1, Ordering::SeqCst);
+        let fault = *self.fault.lock().expect("whole");
+        fault.filter(|(good, _)| *good == read).map(|(_, fault)| fault)
+    }
+}
+
+impl fmt::Display for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Faulty")
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Faulty {
+    async fn put_opts(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        self.store.put_opts(path, payload, options).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        path: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.store.put_multipart_opts(path, options).await
+    }
+
+    async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
+        let _waiting = Waiting::new(&self.waiting);
+        let Some(fault) = self.next() else { return self.store.get_opts(path, options).await };
+        match fault {
+            Fault::Fails => return Err(out_of_order()),
+            Fault::NeverAnswers => std::future::pending().await,
+            Fault::GivesNothing | Fault::GivesHalf | Fault::BreaksOff => {}
+        }
+        let found = self.store.get_opts(path, options).await?;
+        let (meta, range, attributes) = (found.meta.clone(), found.range.clone(), found.attributes.clone());
+        let bytes = found.bytes().await?;
+        let pieces: Vec<Result<Bytes>> = match fault {
+            Fault::GivesNothing => vec![],
+            Fault::GivesHalf => vec![Ok(bytes.slice(..bytes.len() / 2))],
+            _ => vec![Ok(bytes.slice(..bytes.len() / 2)), Err(out_of_order())],
+        };
+        Ok(GetResult {
+            payload: GetResultPayload::Stream(stream::iter(pieces).boxed()),
+            meta,
+            range,
+            attributes,
+        })
+    }
+
+    async fn get_ranges(&self, path: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.store.get_ranges(path, ranges).await
+    }
+
+    fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.store.delete_stream(paths)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.store.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.store.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.store.copy_opts(from, to, options).await
+    }
+
+    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        self.store.rename_opts(from, to, options).await
+    }
+}
+
+/// Files of each format, larger than one read.
+fn samples() -> Vec<(&'static str, Vec<u8>)> {
+    let recordio = std::fs::read(data("recordio/go-none-chunks.recordio")).expect("there");
+    vec![
+        ("simple.riegeli", event_file(0..60_000, 100_000, false)),
+        ("transposed.riegeli", event_file(0..60_000, 100_000, true)),
+        ("chunks.recordio", recordio.repeat(400)),
+    ]
+}
+
+async fn faulty(partitions: usize) -> (SessionContext, Arc<Faulty>) {
+    let store = Arc::new(Faulty::default());
+    for (path, bytes) in samples() {
+        store.put(&path.into(), bytes.into()).await.expect("memory");
+    }
+    let ctx = context(partitions, 8192);
+    ctx.register_object_store(&url::Url::parse("mem:///").expect("a URL"), Arc::clone(&store) as _);
+    (ctx, store)
+}
+
+fn sorted(mut rows: Vec<String>) -> Vec<String> {
+    rows.sort_unstable();
+    rows
+}
+
+/// Queries that read a file in each way there is.
+const QUERIES: [&str; 3] =
+    ["SELECT count(*) AS n FROM", "SELECT * FROM", "SELECT count(*) AS n FROM (SELECT *, 1 AS one FROM"];
+
+fn query(start: &str, path: &str) -> String {
+    let end = if start.contains('(') && start.contains("one") { ")" } else { "" };
+    format!("{start} 'mem:///{path}'{end}")
+}
+
+#[tokio::test]
+async fn a_read_that_goes_wrong_is_an_error_that_names_the_file() {
+    for skip in [false, true] {
+        let (ctx, store) = faulty(2).await;
+        if skip {
+            rows(&ctx, "SET recordfusion.on_corruption = 'skip'").await.expect("a setting");
+        }
+        for (path, _) in samples() {
+            for start in QUERIES {
+                let query = query(start, path);
+                store.arm(usize::MAX, Fault::Fails);
+                let right = sorted(rows(&ctx, &query).await.expect("runs"));
+                let mut failed = 0;
+                for fault in [Fault::Fails, Fault::GivesNothing, Fault::GivesHalf, Fault::BreaksOff] {
+                    let mut good = 0;
+                    loop {
+                        store.arm(good, fault);
+                        let outcome = tokio::time::timeout(Duration::from_secs(60), rows(&ctx, &query)).await;
+                        match outcome.expect("never hangs") {
+                            // What was read ahead may not be needed.
+                            Ok(rows) => assert!(sorted(rows) == right, "{query}, {fault:?} at read {good}"),
+                            Err(error) => {
+                                let error = recordfusion::error_message(&error);
+                                assert!(
+                                    error.starts_with(&format!("mem:///{path}")),
+                                    "{query}, {good}: {error}"
+                                );
+                                failed += 1;
+                            }
+                        }
+                        if store.reads.load(Ordering::SeqCst) <= good {
+                            break;
+                        }
+                        good += 1 + good / 3;
+                    }
+                }
+                assert!(failed > 4, "{query}: {failed}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_query_that_waits_for_ever_can_be_given_up() {
+    let (ctx, store) = faulty(3).await;
+    for (path, _) in samples() {
+        for good in [0, 1, 2, 4] {
+            store.arm(good, Fault::NeverAnswers);
+            let query = query("SELECT * FROM", path);
+            let outcome = tokio::time::timeout(Duration::from_millis(700), rows(&ctx, &query)).await;
+            if store.reads.load(Ordering::SeqCst) <= good {
+                continue;
+            }
+            assert!(outcome.is_err(), "{query}: {good}");
+            for _ in 0..200 {
+                if store.waiting.load(Ordering::SeqCst) == 0 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            assert_eq!(store.waiting.load(Ordering::SeqCst), 0, "{query}: reads go on");
+            store.arm(usize::MAX, Fault::Fails);
+            let again = rows(&ctx, &format!("SELECT count(*) AS n FROM 'mem:///{path}'")).await;
+            assert!(again.is_ok(), "{again:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_changes_under_a_scan_is_an_error() {
+    let old = event_file(0..30_000, 50_000, false);
+    let mut other = old.clone();
+    let last = other.len() - 1;
+    other[last] ^= 1;
+    let grown = [old.as_slice(), b"and more"].concat();
+    for (new, message) in [
+        (Some(other), Some("mem:///t.riegeli has changed while it was read")),
+        (Some(old[..old.len() - 1].to_vec()), Some("mem:///t.riegeli has changed while it was read")),
+        (Some(Vec::new()), Some("mem:///t.riegeli")),
+        (None, Some("mem:///t.riegeli")),
+        (Some(grown), None),
+    ] {
+        let ctx = context(1, 1000);
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        store.put(&"t.riegeli".into(), old.clone().into()).await.expect("memory");
+        ctx.register_object_store(&url::Url::parse("mem:///").expect("a URL"), Arc::clone(&store));
+        let plan = ctx.sql("SELECT id FROM 'mem:///t.riegeli'").await.expect("plans");
+        let plan = plan.create_physical_plan().await.expect("plans");
+        match new {
+            Some(bytes) => drop(store.put(&"t.riegeli".into(), bytes.into()).await.expect("memory")),
+            None => store.delete(&"t.riegeli".into()).await.expect("memory"),
+        }
+        let outcome = datafusion::physical_plan::collect(plan, ctx.task_ctx()).await;
+        match (outcome, message) {
+            (Ok(batches), None) => assert_eq!(batches.iter().map(|b| b.num_rows()).sum::<usize>(), 30_000),
+            (Err(error), Some(message)) => {
+                let error = recordfusion::error_message(&error);
+                assert!(error.starts_with(message), "{error}");
+            }
+            (outcome, message) => panic!("{message:?}: {:?}", outcome.map(|batches| batches.len())),
+        }
+    }
+}
