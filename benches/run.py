@@ -42,16 +42,18 @@ class Task:
         """Runs the program, and keeps the least times and the largest memory."""
         pin = (lambda: os.sched_setaffinity(0, CORE)) if self.one_core else None
         env = {**os.environ, **(ALLOCATOR if self.prints else {})}
-        with tempfile.TemporaryFile() as stdout:
+        with tempfile.TemporaryFile() as printed:
             begin = time.perf_counter()
-            child = subprocess.Popen(self.command, stdout=stdout, env=env, preexec_fn=pin)
+            child = subprocess.Popen(
+                self.command, stdout=printed, stderr=subprocess.STDOUT, env=env, preexec_fn=pin
+            )
             _, status, usage = os.wait4(child.pid, 0)
             wall = time.perf_counter() - begin
             child.returncode = os.waitstatus_to_exitcode(status)
-            stdout.seek(0)
-            output = stdout.read().decode()
+            printed.seek(0)
+            output = printed.read().decode()
         if child.returncode != 0:
-            sys.exit(f"failed: {' '.join(map(str, self.command))}")
+            sys.exit(f"failed: {' '.join(map(str, self.command))}\n{output}")
         cpu = usage.ru_utime + usage.ru_stime
         if self.prints:
             times = [float(seconds) for seconds in re.findall(r"([0-9.]+) s\b", output)]
@@ -74,17 +76,17 @@ def main():
         build = ["cargo", "build", "--release", "-p", "recordfusion", "-p", "recordfusion-bench"]
         subprocess.run(build, cwd=HERE, check=True)
     programs = target / "release"
+    busy = os.getloadavg()[0]
     folder = (args.folder or target / "bench") / str(args.records)
     data = datasets(programs, folder, args.records)
     tasks = all_tasks(programs, data, args.records, ptars(target))
     for turn in range(args.rounds):
         for name, task in tasks.items():
-            print(f"\rround {turn + 1} of {args.rounds}: {name:60}", end="", file=sys.stderr, flush=True)
+            print(f"round {turn + 1} of {args.rounds}: {name}", file=sys.stderr)
             task.measure()
-    print(file=sys.stderr)
     check(tasks)
     lines = all_lines(tasks)
-    text = "\n\n".join([machine(args), table(lines), aside(tasks, data)])
+    text = "\n\n".join([machine(args, busy), table(lines), aside(tasks, data)])
     print(text)
     if not args.dry_run:
         readme = HERE / "README.md"
@@ -119,7 +121,7 @@ def datasets(programs, folder, records):
             print(f"making {name}", file=sys.stderr)
             unfinished = folder / f"unfinished.{name}"
             command = [*program, unfinished, *arguments]
-            subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([str(part) for part in command], check=True)
             unfinished.rename(files[kind])
     return files
 
@@ -212,7 +214,8 @@ def all_lines(tasks):
     startup = min(tasks["simple start"].cpu, tasks["buckets start"].cpu)
 
     def scan(work, task, goal, peer="R", base=read):
-        return Line(work, tasks[task].cpu, peer, base, goal, startup=startup)
+        # Q starts the same program.
+        return Line(work, tasks[task].cpu, peer, base, goal, startup=0 if peer == "Q" else startup)
 
     buckets = "transposed, buckets of 5 %"
     lines = [
@@ -252,11 +255,12 @@ def memory_lines(tasks):
     ]
 
 
-def machine(args):
+def machine(args, busy):
     """Where and how it was measured."""
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     name = model.group(1) if model else platform.machine()
-    return f"{args.records:,} records, best of {args.rounds} rounds, {name}, {os.cpu_count()} cores."
+    where = f"{name}, {os.cpu_count()} cores, load average {busy:.1f} before the run"
+    return f"{args.records:,} records, best of {args.rounds} rounds; {where}."
 
 
 def aside(tasks, data):
