@@ -1,9 +1,14 @@
 //! The benchmark's records: `bench.LogEvent` of `log_event.proto`, the same bytes for the same seed.
 
+mod measure;
+
 use prost::Message;
+use protox::Compiler;
 use protox::file::{File, FileResolver};
-use protox::{Compiler, Error};
+use recordfusion_core::Options;
 use riegeli::{CompressionType, WriterOptions};
+
+pub use measure::{Result, timed};
 
 /// The file's metadata (`RecordsMetadata`) as far as the benchmark needs it.
 #[derive(Message)]
@@ -20,33 +25,35 @@ struct RecordsMetadata {
 struct Source;
 
 impl FileResolver for Source {
-    fn open_file(&self, name: &str) -> Result<File, Error> {
+    fn open_file(&self, name: &str) -> std::result::Result<File, protox::Error> {
         match name {
             PROTO => File::from_source(name, include_str!("../log_event.proto")),
-            _ => Err(Error::file_not_found(name)),
+            _ => Err(protox::Error::file_not_found(name)),
         }
     }
 }
 
 /// Its name.
 const PROTO: &str = "log_event.proto";
+/// The records' type.
+const MESSAGE_TYPE: &str = "bench.LogEvent";
 
 /// The options of the `riegeli` crate for a layout, `simple` or `transposed`, and a codec.
 ///
 /// # Errors
 /// Another layout or codec.
-pub fn writer_options(layout: &str, codec: &str) -> Result<WriterOptions, String> {
+pub fn writer_options(layout: &str, codec: &str) -> Result<WriterOptions> {
     let transpose = match layout {
         "simple" => false,
         "transposed" => true,
-        other => return Err(format!("unknown layout {other}")),
+        other => return Err(format!("unknown layout {other}").into()),
     };
     let codec = match codec {
         "none" => CompressionType::None,
         "brotli" => CompressionType::Brotli,
         "zstd" => CompressionType::Zstd,
         "snappy" => CompressionType::Snappy,
-        other => return Err(format!("unknown codec {other}")),
+        other => return Err(format!("unknown codec {other}").into()),
     };
     Ok(WriterOptions::new().transpose(transpose).compression(codec))
 }
@@ -55,15 +62,33 @@ pub fn writer_options(layout: &str, codec: &str) -> Result<WriterOptions, String
 ///
 /// # Errors
 /// None, as the .proto file is valid.
-pub fn metadata() -> Result<Vec<u8>, Error> {
-    let mut compiler = Compiler::with_file_resolver(Source);
-    compiler.include_imports(true).open_file(PROTO)?;
+pub fn metadata() -> Result<Vec<u8>> {
     let metadata = RecordsMetadata {
         file_comment: "requests of a web service, made up".to_string(),
-        record_type_name: "bench.LogEvent".to_string(),
-        file_descriptor: compiler.file_descriptor_set().file.iter().map(Message::encode_to_vec).collect(),
+        record_type_name: MESSAGE_TYPE.to_string(),
+        file_descriptor: compile()?.file_descriptor_set().file.iter().map(Message::encode_to_vec).collect(),
     };
     Ok(metadata.encode_to_vec())
+}
+
+/// The serialized `FileDescriptorSet` of these records.
+///
+/// # Errors
+/// None, as the .proto file is valid.
+pub fn descriptor_set() -> Result<Vec<u8>> {
+    Ok(compile()?.encode_file_descriptor_set())
+}
+
+/// The options that name the records' type.
+pub fn message_type() -> Options {
+    let proto = concat!(env!("CARGO_MANIFEST_DIR"), "/log_event.proto");
+    Options::new().with("proto", proto).with("message_type", MESSAGE_TYPE)
+}
+
+fn compile() -> Result<Compiler> {
+    let mut compiler = Compiler::with_file_resolver(Source);
+    compiler.include_imports(true).open_file(PROTO)?;
+    Ok(compiler)
 }
 
 /// An endless run of serialized `bench.LogEvent` records.

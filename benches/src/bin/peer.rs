@@ -5,13 +5,13 @@
 //! cargo run --release -p recordfusion-bench --bin peer -- FILE
 //! ```
 
-use std::error::Error;
 use std::fs::File;
 use std::io::BufReader;
 
+use recordfusion_bench::Result;
 use riegeli::{ReaderOptions, RecordReader};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<()> {
     let path = std::env::args().nth(1).ok_or("usage: peer FILE")?;
     let mut reader = RecordReader::new(BufReader::new(File::open(path)?), ReaderOptions::new())?;
     let (mut records, mut bytes) = (0_u64, 0_u64);

@@ -5,14 +5,13 @@
 //! cargo run --release -p recordfusion-bench --bin peer_write -- BARE FILE simple|transposed none|brotli|zstd|snappy
 //! ```
 
-use std::error::Error;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 
-use recordfusion_bench::{metadata, writer_options};
+use recordfusion_bench::{Result, metadata, writer_options};
 use riegeli::RecordWriter;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [bare, path, layout, codec] = args.as_slice() else {
         return Err("usage: peer_write BARE FILE simple|transposed none|brotli|zstd|snappy".into());

@@ -7,7 +7,6 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::error::Error;
 use std::io::Cursor;
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
@@ -20,15 +19,13 @@ use futures::executor::block_on;
 use object_store::ObjectStoreExt;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use recordfusion_bench::LogEvents;
+use recordfusion_bench::{LogEvents, Result, message_type, timed};
 use recordfusion_core::{
-    Assembler, Connector, EncodedChunk, Options, Projection, RecordBlock, RecordFile, ScanCounters, Writer,
+    Assembler, Connector, EncodedChunk, Projection, RecordBlock, RecordFile, ScanCounters, Writer,
 };
 use recordfusion_protobuf::{ProtobufOptions, RecordDecoder};
 use recordfusion_riegeli::RiegeliConnector;
 use riegeli::{CompressionType, ReaderOptions, RecordReader, RecordWriter, WriterOptions};
-
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
@@ -117,31 +114,11 @@ impl Summary {
     }
 }
 
-/// CPU seconds of `work`.
-fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
-    let begin = cpu_seconds()?;
-    let outcome = work()?;
-    Ok((cpu_seconds()? - begin, outcome))
-}
-
 /// Seconds that pass during `work`.
 fn elapsed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let begin = Instant::now();
     work()?;
     Ok(begin.elapsed().as_secs_f64())
-}
-
-/// CPU seconds of this thread so far, as Linux counts them: to the tick.
-fn cpu_seconds() -> Result<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds: u64 = text.split(' ').next().unwrap_or_default().parse()?;
-    Ok(nanoseconds as f64 / 1e9)
-}
-
-/// The options that name the records' type.
-fn message_type() -> Options {
-    let proto = concat!(env!("CARGO_MANIFEST_DIR"), "/log_event.proto");
-    Options::new().with("proto", proto).with("message_type", "bench.LogEvent")
 }
 
 fn batches(records: &[Vec<u8>]) -> Result<Vec<RecordBatch>> {
