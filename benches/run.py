@@ -200,7 +200,10 @@ def all_tasks(programs, data, records, python):
 
 
 def check(tasks):
-    """All files and formats give the same sum."""
+    """All files and formats give the same sum, and R reads the same records from each of its files."""
+    read = set().union(*(task.outputs for name, task in tasks.items() if name.startswith("R ")))
+    if len(read) != 1:
+        sys.exit(f"R does not read the same records: {read}")
     sums = set()
     for name in ("simple one", "buckets one", "Q", "simple one memory", "buckets one memory"):
         sums |= {re.search(r"\| (\d+) ", output).group(1) for output in tasks[name].outputs}
@@ -214,8 +217,11 @@ def all_lines(tasks):
     startup = min(tasks["simple start"].cpu, tasks["buckets start"].cpu)
 
     def scan(work, task, goal, peer="R", base=read):
-        # Q starts the same program.
-        return Line(work, tasks[task].cpu, peer, base, goal, startup=0 if peer == "Q" else startup)
+        if peer == "Q":
+            # It is the same program, and starts as long.
+            return Line(work, tasks[task].cpu, peer, base, goal)
+        same_file = tasks[f"R {task.split()[0]}"].cpu
+        return Line(work, tasks[task].cpu, peer, base, goal, startup=startup, same_file=same_file)
 
     buckets = "transposed, buckets of 5 %"
     lines = [
@@ -223,7 +229,7 @@ def all_lines(tasks):
         scan("simple, one column", "simple one", 0.6),
         scan("transposed, all columns", "transposed all", 0.3),
         scan(f"{buckets}, one column", "buckets one", 0.03),
-        scan(f"{buckets}, one column", "buckets one", 4, "Q", tasks["Q"].cpu),
+        scan(f"{buckets}, one column, to Q", "buckets one", 4, "Q", tasks["Q"].cpu),
         scan(f"{buckets}, three columns", "buckets three", 0.05),
         scan("simple, count(*)", "simple count", 0.002),
         scan("transposed, count(*)", "transposed count", 0.002),
