@@ -105,8 +105,9 @@ impl Convert {
 
 /// What was converted, and what was lost.
 fn report(summary: &Summary) -> serde_json::Value {
-    let lost = summary.lost.iter().map(|(file, LostRegion { begin, end, reason })| {
-        json!({ "file": file, "begin": begin, "end": end, "bytes": end - begin, "reason": reason })
+    let lost = summary.lost.iter().map(|(file, region)| {
+        let LostRegion { begin, end, reason } = region;
+        json!({ "file": file, "begin": begin, "end": end, "bytes": region.bytes(), "reason": reason })
     });
     let notes: serde_json::Map<_, _> =
         summary.notes.iter().map(|(name, n)| (name.clone(), json!(n))).collect();

@@ -96,8 +96,8 @@ fn say(line: &str) {
 /// Prints damaged regions that were passed over, a line each.
 fn say_lost(lost: &[(String, LostRegion)]) {
     const SHOWN: usize = 20;
-    for (file, LostRegion { begin, end, reason }) in lost.iter().take(SHOWN) {
-        say(&format!("lost {file}: {} bytes at byte {begin}: {reason}", end - begin));
+    for (file, region) in lost.iter().take(SHOWN) {
+        say(&format!("lost {file}: {} bytes at byte {}: {}", region.bytes(), region.begin, region.reason));
     }
     if lost.len() > SHOWN {
         say(&format!("lost {} more regions", lost.len() - SHOWN));

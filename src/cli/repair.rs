@@ -26,7 +26,7 @@ impl Repair {
         let options = self.table.options()?;
         let Repaired { chunks, bytes, lost } =
             repair(&ctx.state(), connector.as_ref(), &file, &self.output, &options).await?;
-        let bytes_lost: u64 = lost.iter().map(|(_, region)| region.end - region.begin).sum();
+        let bytes_lost: u64 = lost.iter().map(|(_, region)| region.bytes()).sum();
         say(&format!(
             "{chunks} chunks copied, {} bytes in, {bytes} bytes out, {} regions of {bytes_lost} bytes lost",
             file.size,

@@ -56,9 +56,9 @@ fn report(name: &str, outcome: Result<Verification, Box<dyn Error + Send + Sync>
             Ok(0)
         }
         Ok(Verification { chunks, records, faults, .. }) => {
-            for (index, LostRegion { begin, end, reason }) in faults.iter().enumerate() {
+            for (index, region) in faults.iter().enumerate() {
                 let mark = if index == 0 { "bad " } else { "    " };
-                let lost = end - begin;
+                let (LostRegion { begin, reason, .. }, lost) = (region, region.bytes());
                 writeln!(out, "{mark} {name}: damaged at byte {begin}: {reason}; {lost} bytes are lost")?;
             }
             writeln!(out, "     {name}: {records} records in {chunks} chunks are whole")?;

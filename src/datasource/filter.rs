@@ -8,8 +8,8 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::prep_null_mask_filter;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::Column;
 use datafusion::common::pruning::PruningStatistics;
+use datafusion::common::{Column, plan_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
@@ -70,7 +70,9 @@ impl ScanFilter {
         let adapted = self.adapter.as_ref().map(|adapter| adapter.adapt_batch(batch)).transpose()?;
         let batch = adapted.as_ref().unwrap_or(batch);
         let keep = self.predicate.evaluate(batch)?.into_array(batch.num_rows())?;
-        let keep = keep.as_boolean();
+        let Some(keep) = keep.as_boolean_opt() else {
+            return plan_err!("the filter {} gives {}, not truth values", self.predicate, keep.data_type());
+        };
         Ok(if keep.null_count() > 0 { prep_null_mask_filter(keep) } else { keep.clone() })
     }
 }

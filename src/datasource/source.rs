@@ -1,5 +1,6 @@
 //! The `FileSource`: what DataFusion's optimizer may push into a scan of record files.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
 use object_store::ObjectStore;
+use object_store::path::Path;
 use recordfusion_core::{LostRegions, Selection};
 
 use super::RecordFormat;
@@ -159,12 +161,14 @@ impl FileSource for RecordSource {
             .repartition_file_groups(&config.file_groups);
         let alignment = self.format.connector().range_alignment();
         Ok(groups.map(|groups| {
-            let mut config = config.clone();
-            let whole: Vec<PartitionedFile> =
-                config.file_groups.iter().flat_map(FileGroup::iter).cloned().collect();
-            config.file_groups = groups.into_iter().map(|group| aligned(group, &whole, alignment)).collect();
-            config.file_groups.retain(|group| !group.is_empty());
-            config
+            let mut whole = Whole::new();
+            for file in config.file_groups.iter().flat_map(FileGroup::iter) {
+                whole.entry(&file.object_meta.location).or_default().push(bounds(file));
+            }
+            let groups = groups.into_iter().map(|group| aligned(group, &whole, alignment));
+            let mut cut = config.clone();
+            cut.file_groups = groups.filter(|group| !group.is_empty()).collect();
+            cut
         }))
     }
 
@@ -208,18 +212,18 @@ impl FileSource for RecordSource {
     }
 }
 
+/// The ranges of the files before they were cut.
+type Whole<'a> = HashMap<&'a Path, Vec<FileRange>>;
+
 /// The ranges of a group, cut at multiples of `alignment`. Cuts move down, so that ranges stay
 /// contiguous and disjoint; a range that becomes empty is dropped. The bounds of `whole`, which was cut, stay.
-fn aligned(group: FileGroup, whole: &[PartitionedFile], alignment: u64) -> FileGroup {
+fn aligned(group: FileGroup, whole: &Whole<'_>, alignment: u64) -> FileGroup {
     let alignment = i64::try_from(alignment).unwrap_or(1).max(1);
     let files = group.into_inner().into_iter().filter_map(|mut file| {
         let Some(part) = file.range.clone() else { return Some(file) };
-        let bounds = whole
-            .iter()
-            .filter(|whole| whole.object_meta.location == file.object_meta.location)
-            .map(bounds)
-            .find(|bounds| bounds.start <= part.start && part.end <= bounds.end);
-        let part = aligned_range(&part, alignment, bounds.as_ref().unwrap_or(&part));
+        let of_file = whole.get(&file.object_meta.location).map_or(&[][..], Vec::as_slice);
+        let bounds = of_file.iter().find(|bounds| bounds.start <= part.start && part.end <= bounds.end);
+        let part = aligned_range(&part, alignment, bounds.unwrap_or(&part));
         file.range = Some(part.clone());
         (part.start < part.end).then_some(file)
     });

@@ -75,6 +75,13 @@ pub struct LostRegion {
     pub reason: String,
 }
 
+impl LostRegion {
+    /// Number of bytes.
+    pub fn bytes(&self) -> u64 {
+        self.end.saturating_sub(self.begin)
+    }
+}
+
 /// The regions that a scan passed over, with the names of their files. The ranges of a file report each once.
 #[derive(Debug, Default)]
 pub struct LostRegions(Mutex<Vec<(String, LostRegion)>>);

@@ -99,7 +99,7 @@ impl ScanCounters {
     /// Counts a damaged region of `file` that is passed over, logs it, and keeps it.
     pub fn lose(&self, file: &RecordFile, region: LostRegion) {
         self.regions_lost.add(1);
-        self.bytes_lost.add(region.end.saturating_sub(region.begin));
+        self.bytes_lost.add(region.bytes());
         let LostRegion { begin, end, reason } = &region;
         log::warn!("{}: bytes {begin} to {end} are passed over: {reason}", file.name);
         self.lost_regions.add(&file.name, region);

@@ -81,7 +81,7 @@ impl AboutFiles for SkippedOf {
                 Arc::new(StringArray::from_iter_values(lost.iter().map(|(file, _)| file))),
                 Arc::new(numbers(|region| region.begin)),
                 Arc::new(numbers(|region| region.end)),
-                Arc::new(numbers(|region| region.end - region.begin)),
+                Arc::new(numbers(LostRegion::bytes)),
                 Arc::new(StringArray::from_iter_values(lost.iter().map(|(_, region)| &region.reason))),
             ],
         )?)
