@@ -26,6 +26,7 @@
 mod block;
 mod bounds;
 mod connector;
+mod container;
 mod corruption;
 mod count;
 mod counters;
@@ -44,6 +45,7 @@ mod write;
 pub use block::{RecordBlock, RecordBlockBuilder};
 pub use bounds::{ColumnBounds, Nulls};
 pub use connector::{BatchStream, BlockStream, ByteStream, Connector, ScanRequest, Table};
+pub use container::ContainerOptions;
 pub use corruption::{LostRegion, LostRegions, OnCorruption, OnTruncated};
 pub use count::row_counts;
 pub use counters::{Counter, ScanCounters, Unit};

@@ -7,14 +7,15 @@ use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ByteStream, Connector, Inspection, Limits, MessageType, OptionInfo, Options,
-    RecordFile, Result, ScanCounters, ScanRequest, Table, Verification, Writer, first_blocks,
+    BatchStream, BlockStream, ByteStream, Connector, ContainerOptions, Inspection, Limits, MessageType,
+    OptionInfo, Options, RecordFile, Result, ScanCounters, ScanRequest, Table, Verification, Writer,
+    first_blocks,
 };
 use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan};
 
 use crate::header::{ChunkHeader, HEADER_LEN};
 use crate::inspect::{inspect, verify};
-use crate::options::{ContainerOptions, OPTIONS, ReadOptions};
+use crate::options::{OPTIONS, ReadOptions};
 use crate::{repair, scan, sink};
 
 /// Multiples at which ranges are cut. The format has no blocks; cuts that are finer find no more chunks.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use recordfusion_core::{ChunkSummary, Error, Inspection, RecordFile, Result, ScanCounters, Verification};
+use recordfusion_core::{
+    ChunkSummary, ContainerOptions, Error, Inspection, RecordFile, Result, ScanCounters, Verification,
+};
 
 use crate::fault::{Fault, LIMITS};
 use crate::header::{ChunkHeader, Codec, LENGTH_LEN, Layout};
-use crate::options::ContainerOptions;
 use crate::read::{ChunkSource, FORMAT, HeaderWalk, ReadError, ReadResult, RecoveringReader};
 
 /// Describes the file. Headers are enough for chunks that are not compressed; of others the sizes of the records,

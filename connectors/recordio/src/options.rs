@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use recordfusion_core::{Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
+use recordfusion_core::{ContainerOptions, Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
 use recordfusion_protobuf::ProtobufOptions;
 
 use crate::fault::LIMITS;
@@ -40,23 +40,6 @@ pub(crate) struct ReadOptions {
     pub trust_headers: bool,
 }
 
-/// How records are found in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ContainerOptions {
-    /// What becomes of damage.
-    pub on_corruption: OnCorruption,
-    /// What becomes of a last chunk that is not whole.
-    pub on_truncated: OnTruncated,
-    /// The largest payloads and records.
-    pub limits: Limits,
-}
-
-impl Default for ContainerOptions {
-    fn default() -> Self {
-        Self { on_corruption: OnCorruption::default(), on_truncated: OnTruncated::default(), limits: LIMITS }
-    }
-}
-
 impl ReadOptions {
     /// Reads the options.
     ///
@@ -66,11 +49,7 @@ impl ReadOptions {
         options.reject_unknown(&OPTIONS)?;
         Ok(Self {
             records: ProtobufOptions::from_options(options)?,
-            container: ContainerOptions {
-                on_corruption: OnCorruption::from_options(options)?,
-                on_truncated: OnTruncated::from_options(options)?,
-                limits: Limits::from_options(options, LIMITS, 4..=u32::MAX.into())?,
-            },
+            container: ContainerOptions::from_options(options, LIMITS, 4..=u32::MAX.into())?,
             trust_headers: options
                 .choose("trust_headers", &[("true", true), ("false", false)])?
                 .unwrap_or(true),

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, Error, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result,
-    ScanCounters, ScanRequest,
+    BatchStream, BlockStream, ContainerOptions, Error, OnCorruption, OnTruncated, RecordBlock, RecordFile,
+    Result, ScanCounters, ScanRequest,
 };
 use recordfusion_protobuf::{ScanPlan, scan_batches};
 
-use crate::options::ContainerOptions;
 use crate::read::{
     ChunkSource, HeaderWalk, ReadError, ReadResult, RecoveringReader, Seam, Start, StrictReader,
     is_unfinished,

@@ -7,16 +7,16 @@ use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ByteStream, Connector, Error, Inspection, MessageType, OnCorruption,
-    OnTruncated, OptionInfo, Options, RecordFile, Result, ScanCounters, ScanRequest, Table, Verification,
-    Writer, first_blocks,
+    BatchStream, BlockStream, ByteStream, Connector, ContainerOptions, Error, Inspection, MessageType,
+    OnCorruption, OnTruncated, OptionInfo, Options, RecordFile, Result, ScanCounters, ScanRequest, Table,
+    Verification, Writer, first_blocks,
 };
 use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan};
 
 use crate::header::SIGNATURE;
 use crate::inspect::{inspect, verify};
 use crate::metadata::{RecordsMetadata, Remarks};
-use crate::options::{ContainerOptions, OPTIONS, ReadOptions};
+use crate::options::{OPTIONS, ReadOptions};
 use crate::position::BLOCK;
 use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata};
 use crate::{repair, scan, sink};

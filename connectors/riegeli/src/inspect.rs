@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use recordfusion_core::{ChunkSummary, Inspection, RecordFile, Result, ScanCounters, Verification};
+use recordfusion_core::{
+    ChunkSummary, ContainerOptions, Inspection, RecordFile, Result, ScanCounters, Verification,
+};
 
 use crate::array_record::Footer;
 use crate::compression::Codec;
@@ -10,7 +12,6 @@ use crate::decoder::ChunkDecoder;
 use crate::fault::ChunkFault;
 use crate::header::{Chunk, ChunkKind};
 use crate::metadata::RecordsMetadata;
-use crate::options::ContainerOptions;
 use crate::read::index::{data_part, data_part_of_damaged};
 use crate::read::{
     ChunkData, ChunkReader, ChunkScan, Damage, HeaderWalk, ReadError, ReadResult, SIGNATURE_LEN,

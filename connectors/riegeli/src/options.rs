@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use recordfusion_core::{Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
+use recordfusion_core::{ContainerOptions, Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
 use recordfusion_protobuf::ProtobufOptions;
 
 use crate::fault::{LIMITS, MAX_CHUNK_SIZE};
@@ -37,30 +37,6 @@ pub(crate) struct ReadOptions {
     pub container: ContainerOptions,
 }
 
-/// How records are found in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ContainerOptions {
-    /// What becomes of damage.
-    pub on_corruption: OnCorruption,
-    /// What becomes of a last chunk that is not whole.
-    pub on_truncated: OnTruncated,
-    /// The largest chunks and records.
-    pub limits: Limits,
-}
-
-impl Default for ContainerOptions {
-    fn default() -> Self {
-        Self { on_corruption: OnCorruption::default(), on_truncated: OnTruncated::default(), limits: LIMITS }
-    }
-}
-
-impl ContainerOptions {
-    /// With damage passed over.
-    pub fn skipping(self) -> Self {
-        Self { on_corruption: OnCorruption::Skip, ..self }
-    }
-}
-
 impl ReadOptions {
     /// Reads the options.
     ///
@@ -70,11 +46,7 @@ impl ReadOptions {
         options.reject_unknown(&OPTIONS)?;
         Ok(Self {
             records: ProtobufOptions::from_options(options)?,
-            container: ContainerOptions {
-                on_corruption: OnCorruption::from_options(options)?,
-                on_truncated: OnTruncated::from_options(options)?,
-                limits: Limits::from_options(options, LIMITS, 1..=MAX_CHUNK_SIZE)?,
-            },
+            container: ContainerOptions::from_options(options, LIMITS, 1..=MAX_CHUNK_SIZE)?,
         })
     }
 }

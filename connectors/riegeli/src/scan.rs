@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ColumnBounds, Error, LARGE_BLOCK, OnCorruption, OnTruncated, Piece,
-    RecordBlock, RecordFile, Result, ScanCounters, ScanRequest,
+    BatchStream, BlockStream, ColumnBounds, ContainerOptions, Error, LARGE_BLOCK, OnCorruption, OnTruncated,
+    Piece, RecordBlock, RecordFile, Result, ScanCounters, ScanRequest,
 };
 use recordfusion_protobuf::{
     BatchDecoder, ColumnChunk, PieceStream, ScanPlan, Stage, scan_batches, scan_pieces,
@@ -15,7 +15,6 @@ use recordfusion_protobuf::{
 
 use crate::decoder::ChunkDecoder;
 use crate::header::ChunkKind;
-use crate::options::ContainerOptions;
 use crate::read::index::{data_part, data_part_of_damaged};
 use crate::read::{BlockReader, ChunkData, Damage, HeaderWalk, Large, ReadError, ReadResult, is_unfinished};
 use crate::transposed::Header;

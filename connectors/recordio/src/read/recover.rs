@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{Limits, LostRegion, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters};
+use recordfusion_core::{
+    ContainerOptions, Limits, LostRegion, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters,
+};
 
 use super::{Chunk, ChunkSource, HeaderWalk, ReadError, Start};
 use crate::fault::Fault;
-use crate::options::ContainerOptions;
 
 /// Reads the intact chunks that begin in a range, and reports what is lost behind each of them.
 ///

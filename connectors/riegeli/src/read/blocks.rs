@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{Piece, RecordBlock, RecordFile, ScanCounters};
+use recordfusion_core::{ContainerOptions, Piece, RecordBlock, RecordFile, ScanCounters};
 
 use super::{ChunkData, ChunkScan, ReadResult};
 use crate::decoder::ChunkDecoder;
 use crate::header::{ChunkHeader, ChunkKind};
-use crate::options::ContainerOptions;
 
 /// Which transposed chunks are handed out as they are.
 #[derive(Debug, Clone, Copy)]

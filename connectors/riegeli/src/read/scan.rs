@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use recordfusion_core::{
-    LostRegion, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters,
+    ContainerOptions, LostRegion, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters,
 };
 
 use super::resync::Resync;
@@ -13,7 +13,6 @@ use super::{ChunkReader, Damage, ReadError, ReadResult};
 use crate::decoder::ChunkDecoder;
 use crate::fault::{ChunkFault, Fault};
 use crate::header::{Chunk, ChunkKind};
-use crate::options::ContainerOptions;
 
 /// A chunk that is not yet decoded.
 pub(crate) struct ChunkData {
