@@ -10,6 +10,7 @@
 mod compact;
 mod formats;
 mod ordered;
+mod summary;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -21,19 +22,19 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::{plan_datafusion_err, plan_err};
 use datafusion::datasource::file_format::options::ArrowReadOptions;
 use datafusion::datasource::listing::ListingTableUrl;
-use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{CsvReadOptions, DataFrame, JsonReadOptions, ParquetReadOptions, SessionContext};
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStoreExt;
-use recordfusion_core::{LostRegion, MessageType, Options, Writer};
+use recordfusion_core::{MessageType, Options, Writer};
 
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
+use summary::notes;
+pub use summary::{Summary, lost_regions, scan_metric};
 
-use crate::datasource::RecordSource;
 use crate::datasource::{clipped, external, list_files, range_setting, setting, write_options};
 use crate::registry;
 use crate::write::{Mode, UnfinishedFile, Upload, Written, begin_upload, output_url, publish, write_file};
@@ -77,26 +78,6 @@ pub struct Conversion {
 #[derive(Debug, Default)]
 pub struct Progress {
     written: Written,
-}
-
-/// What a conversion did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Rows written.
-    pub rows: u64,
-    /// Length of the inputs in bytes.
-    pub bytes_in: u64,
-    /// Bytes written.
-    pub bytes_out: u64,
-    /// Files written.
-    pub files: usize,
-    /// Counters of things that were not read or written as they are, such as mended strings, with their
-    /// names; only those that are not zero.
-    pub notes: Vec<(String, u64)>,
-    /// The damaged regions of the inputs that were passed over, with their files, by file and place.
-    pub lost: Vec<(String, LostRegion)>,
-    /// Path and message type of the descriptor set that was written too.
-    pub descriptor_set: Option<(String, String)>,
 }
 
 /// A conversion that is planned and checked, ready to run.
@@ -371,7 +352,7 @@ impl Prepared {
             bytes_in: self.bytes_in,
             bytes_out: self.progress.bytes_written(),
             files,
-            notes: self.notes(),
+            notes: notes(&self.plan, self.progress.written.losses()),
             lost: lost_regions(&self.plan),
             descriptor_set: self.message_type().map(|message| (self.descriptor_set_path(), message.name)),
         })
@@ -481,24 +462,6 @@ impl Prepared {
         written.bytes.fetch_add(last.len() as u64, Ordering::Relaxed);
         upload.write(last).await
     }
-
-    /// The counters that tell of values that were not read or written as they are.
-    fn notes(&self) -> Vec<(String, u64)> {
-        const NOTED: [&str; 9] = [
-            "regions_lost",
-            "bytes_lost",
-            "wire_type_mismatches",
-            "timestamps_truncated",
-            "invalid_utf8_replaced",
-            "values_nulled",
-            "records_incomplete",
-            "records_skipped",
-            "records_nulled",
-        ];
-        let read = NOTED.iter().map(|&name| (name, scan_metric(&self.plan, name)));
-        let noted = read.chain(self.progress.written.losses()).filter(|(_, count)| *count > 0);
-        noted.map(|(name, count)| (name.to_string(), count)).collect()
-    }
 }
 
 impl Progress {
@@ -511,21 +474,4 @@ impl Progress {
     pub fn bytes_written(&self) -> u64 {
         self.written.bytes.load(Ordering::Relaxed)
     }
-}
-
-/// The damaged regions that the scans of a plan passed over, with their files, by file and place.
-pub fn lost_regions(plan: &Arc<dyn ExecutionPlan>) -> Vec<(String, LostRegion)> {
-    let scan =
-        plan.downcast_ref::<DataSourceExec>().and_then(|scan| scan.downcast_to_file_source::<RecordSource>());
-    let own = scan.map(|(_, source)| source.lost_regions().all()).unwrap_or_default();
-    own.into_iter().chain(plan.children().into_iter().flat_map(lost_regions)).collect()
-}
-
-/// The sum of a metric over all nodes of a plan; it may be read while the plan runs.
-pub fn scan_metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> u64 {
-    let own = plan
-        .metrics()
-        .and_then(|metrics| metrics.sum_by_name(name))
-        .map_or(0, |value| value.as_usize() as u64);
-    own + plan.children().into_iter().map(|child| scan_metric(child, name)).sum::<u64>()
 }
