@@ -227,6 +227,12 @@ impl Layout {
         planned.member.is_some() || self.is_chosen_message(planned.holder)
     }
 
+    /// Whether [`RecordSizes`](super::RecordSizes) cannot tell the bytes of this leaf's values: which message holds
+    /// them is not known of those that do not count.
+    pub fn needs_counting(&self, leaf: Leaf) -> bool {
+        self.is_chosen(leaf) && self.leaves[leaf.index()].holder != Self::RECORD
+    }
+
     /// The index of what was met of a leaf, behind the messages.
     pub(super) fn list_of(&self, leaf: Leaf) -> usize {
         self.messages.len() + leaf.index()

@@ -21,7 +21,7 @@ pub trait ValueSizes {
     fn each(&mut self, leaf: Leaf, forms: impl ExactSizeIterator<Item = u8>) -> Result<Vec<u64>, Unfit>;
 }
 
-/// Bytes of the fields that the scan knows nothing of, by message: the row of a message's fields, and how many.
+/// Bytes of the fields that were counted on the way, by message: the row of a message's fields, and how many.
 pub type Others = Vec<Vec<(u32, u64)>>;
 
 /// Adds up the bytes of records.
@@ -35,10 +35,20 @@ pub struct RecordSizes<'a, V> {
     others: &'a Others,
     /// By message, what was met right below it.
     below: Vec<Below>,
-    /// By message, the contents of each, if they were needed.
-    contents: Vec<Option<Vec<u64>>>,
+    /// By message, the sizes of each, if they were needed.
+    sizes: Vec<Option<Vec<MessageSize>>>,
     /// By message, the most bytes of a content, if that is known.
     most: Vec<Option<u64>>,
+}
+
+/// The bytes of a message, or of several that are merged.
+#[derive(Debug, Clone, Copy)]
+struct MessageSize {
+    /// The row in the holder.
+    row: u32,
+    content: u64,
+    /// Those of tags and lengths.
+    around: u64,
 }
 
 /// What was met right below a message, without what is chosen.
@@ -53,7 +63,7 @@ impl Below {
     fn each(layout: &Layout, occurrences: &Occurrences) -> Vec<Self> {
         let mut below = vec![Self::default(); layout.messages.len()];
         for (leaf, planned) in (0..).map(Leaf).zip(&layout.leaves) {
-            if !occurrences.of(leaf).is_empty() && !layout.is_chosen_message(planned.holder) {
+            if !occurrences.of(leaf).is_empty() && !layout.needs_counting(leaf) {
                 below[planned.holder.index()].leaves.push(leaf);
             }
         }
@@ -67,7 +77,8 @@ impl Below {
 }
 
 impl<'a, V: ValueSizes> RecordSizes<'a, V> {
-    /// What lies in messages whose row is [chosen](Layout::is_chosen_message) is among `others`.
+    /// Leaves that [need counting](Layout::needs_counting), and messages whose row is
+    /// [chosen](Layout::is_chosen_message), are among `others`.
     pub fn new(
         layout: &'a Layout,
         occurrences: &'a Occurrences,
@@ -81,7 +92,7 @@ impl<'a, V: ValueSizes> RecordSizes<'a, V> {
             values,
             others,
             below: Below::each(layout, occurrences),
-            contents: vec![None; messages],
+            sizes: vec![None; messages],
             most: vec![None; messages],
         }
     }
@@ -116,10 +127,10 @@ impl<'a, V: ValueSizes> RecordSizes<'a, V> {
         if is_group(tag) || most.is_some_and(|most| most < 0x80) {
             return Ok(count * (len_of_tag(tag) + len_behind_tag(tag, 0)));
         }
-        let contents = self.contents_of(message)?;
-        let lengths: u64 = contents.iter().map(|&content| len_behind_tag(tag, content)).sum();
-        self.contents[message.index()] = Some(contents);
-        Ok(count * len_of_tag(tag) + lengths)
+        let sizes = self.sizes_of(message)?;
+        let around = sizes.iter().map(|size| size.around).sum();
+        self.sizes[message.index()] = Some(sizes);
+        Ok(around)
     }
 
     /// The most that there may be in a message of this place; `None` if a field may be in it more than once.
@@ -141,32 +152,45 @@ impl<'a, V: ValueSizes> RecordSizes<'a, V> {
         Some(most)
     }
 
-    /// The bytes in each message of this place.
+    /// The bytes of each message of this place, the merged ones of a row together.
+    fn sizes_of(&mut self, message: Message) -> Result<Vec<MessageSize>, Unfit> {
+        let contents = self.contents_of(message)?;
+        let (met, tag) = (self.occurrences.of_message(message), self.layout.message(message).tag);
+        let is_item = self.layout.rows_of(message) == message.index();
+        let runs = met.chunk_by(|&one, &next| !is_item && row_of(one) == row_of(next));
+        let sizes = runs.enumerate().map(|(index, run)| {
+            let row = row_of(run[0]);
+            let content = *contents.get(if is_item { index } else { row as usize }).ok_or(Unfit)?;
+            // Which field is in which of several is not known, nor how long each is, but it is no longer than all.
+            if run.len() > 1 && content >= 0x80 && !is_group(tag) {
+                return Err(Unfit);
+            }
+            let around = run.len() as u64 * (len_of_tag(tag) + len_behind_tag(tag, content));
+            Ok(MessageSize { row, content, around })
+        });
+        sizes.collect()
+    }
+
+    /// The bytes of the fields in each row of a message.
     fn contents_of(&mut self, message: Message) -> Result<Vec<u64>, Unfit> {
         let mut rows = vec![0; self.rows_in(message)];
+        let mut add = |row: u32, bytes: u64| rows.get_mut(row as usize).map(|row| *row += bytes).ok_or(Unfit);
         let below = self.below[message.index()].clone();
         for leaf in below.leaves {
             let (met, tag) = (self.occurrences.of(leaf), self.tag_of(leaf));
-            let each = self.values.each(leaf, forms(met))?.into_iter().map(|bytes| tag + bytes);
-            add_up(&mut rows, met, each)?;
+            let each = self.values.each(leaf, forms(met))?;
+            met.iter().zip(each).try_for_each(|(&met, bytes)| add(row_of(met), tag + bytes))?;
         }
         for inner in below.messages {
-            let contents = match self.contents[inner.index()].take() {
-                Some(contents) => contents,
-                None => self.contents_of(inner)?,
+            let sizes = match self.sizes[inner.index()].take() {
+                Some(sizes) => sizes,
+                None => self.sizes_of(inner)?,
             };
-            let each = contents.iter().map(|&content| self.whole(inner, content));
-            add_up(&mut rows, self.occurrences.of_message(inner), each)?;
+            sizes.iter().try_for_each(|size| add(size.row, size.content + size.around))?;
         }
-        for &(row, bytes) in self.others.get(message.index()).into_iter().flatten() {
-            *rows.get_mut(row as usize).ok_or(Unfit)? += bytes;
-        }
-        let met = self.occurrences.of_message(message);
-        match self.layout.rows_of(message) {
-            own if own == message.index() => Ok(rows),
-            _ if !is_increasing(met) => Err(Unfit),
-            _ => met.iter().map(|&met| rows.get(row_of(met) as usize).copied().ok_or(Unfit)).collect(),
-        }
+        let others = self.others.get(message.index()).into_iter().flatten();
+        others.copied().try_for_each(|(row, bytes)| add(row, bytes))?;
+        Ok(rows)
     }
 
     /// How many rows the fields of a message have.
@@ -192,17 +216,6 @@ impl<'a, V: ValueSizes> RecordSizes<'a, V> {
 /// The forms of what was met.
 fn forms(met: &[u32]) -> impl ExactSizeIterator<Item = u8> {
     met.iter().map(|&met| met as u8)
-}
-
-/// Adds bytes to the rows of what they are of.
-fn add_up(rows: &mut [u64], met: &[u32], each: impl ExactSizeIterator<Item = u64>) -> Result<(), Unfit> {
-    if met.len() != each.len() {
-        return Err(Unfit);
-    }
-    met.iter().zip(each).try_for_each(|(&met, bytes)| {
-        *rows.get_mut(row_of(met) as usize).ok_or(Unfit)? += bytes;
-        Ok(())
-    })
 }
 
 /// Whether each row has at most one, and none is nowhere.

@@ -1,6 +1,6 @@
 //! Which bytes of the records are counted on the way (see [`Size`](super::size::Size)).
 
-use recordfusion_protobuf::shredded::{Message, Note, Unfit};
+use recordfusion_protobuf::shredded::{Leaf, Message, Note, Unfit};
 
 use super::paths::{Paths, wire_type};
 use super::program::OpKind;
@@ -35,9 +35,12 @@ pub(super) fn measure(node: &Node, step: Step, paths: &Paths<'_>, ops: &mut Vec<
 
 /// Adds the ops of a node that stays at its path.
 fn scalar(node: &Node, step: Step, paths: &Paths<'_>, ops: &mut Vec<Note>) -> Result<(), Unfit> {
-    let holder = if step.kind == Kind::Message { step.target } else { step.path };
-    let is_wanted = matches!(step.kind, Kind::Value | Kind::Message);
-    if is_wanted && paths.measured(holder)?.is_some() {
+    let (is_wanted, is_known) = match step.kind {
+        Kind::Value => (true, !paths.layout().needs_counting(Leaf::at(step.target))),
+        Kind::Message => (true, paths.measured(step.target)?.is_some()),
+        _ => (false, false),
+    };
+    if is_known {
         return Ok(());
     }
     let buffer = u16::try_from(node.buffer).map_err(|_| Unfit);

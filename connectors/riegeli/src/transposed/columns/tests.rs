@@ -151,6 +151,22 @@ fn records_with_long_messages_have_their_size() {
 }
 
 #[test]
+fn merged_messages_are_taken_as_long_as_their_size_is_known() {
+    let sub = |len: usize| [&[0x08, 1][..], &field(2, &vec![b'~'; len])].concat();
+    // The fields of the merged ones have 12 bytes more, and 128 are too many.
+    for (lens, is_known) in [([0, 0], true), ([50, 65], true), ([50, 66], false), ([60, 200], false)] {
+        let [first, second] = lens.map(|len| field(3, &field(4, &sub(len))));
+        let records = [record(1), [first, second].concat(), record(2)];
+        let (mut header, data) = chunk(&records);
+        let (rows, columns) = read(&header, &data);
+        assert_eq!(columns.is_ok(), is_known, "{lens:?}");
+        assert!(columns.is_err() || columns == Ok(rows.expect("valid records")), "{lens:?}");
+        header.decoded_data_size += 1;
+        assert_eq!(read(&header, &data).1, Err(Unfit), "{lens:?}");
+    }
+}
+
+#[test]
 fn what_is_not_as_writers_write_it_is_left_to_the_records() {
     let cases: [&[u8]; 4] = [
         b"not a message",

@@ -304,12 +304,16 @@ impl<'a> Walk<'a, '_> {
     fn capture(&mut self, index: usize, step: Step, records: u32) -> Result<&'a Node, Unfit> {
         let (begin, leaf) = (self.captured.len(), Leaf::at(step.target));
         let last = self.capture_message(index)?;
-        if self.nodes.paths.measured(step.path)?.is_none() {
+        let layout = self.nodes.paths.layout();
+        if layout.needs_counting(leaf) {
             let tag = self.nodes.node(index)?.literal.len;
             self.size.submessage(self.captured.len() - begin, tag);
+            if let Some(holder) = self.nodes.paths.measured(step.path)? {
+                self.size.give(holder.index(), self.occurrences.row(layout, holder, records));
+            }
         }
         self.nodes.paths.captured(leaf, (begin as u32, self.captured.len() as u32));
-        self.occurrences.value(self.nodes.paths.layout(), records, leaf, CAPTURED);
+        self.occurrences.value(layout, records, leaf, CAPTURED);
         Ok(last)
     }
 }
