@@ -36,6 +36,7 @@ mod filter;
 mod gather;
 mod inspection;
 mod limits;
+mod local_file;
 mod options;
 mod projection;
 mod read_ahead;
