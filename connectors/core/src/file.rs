@@ -32,10 +32,9 @@ impl RecordFile {
     /// planned, or another of the same length.
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let range = range.start..range.end.min(self.size);
-        if range.start >= range.end {
+        let Some(wanted) = range.end.checked_sub(range.start).filter(|wanted| *wanted > 0) else {
             return Ok(Bytes::new());
-        }
-        let wanted = range.end - range.start;
+        };
         let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
         let found =
             self.store.get_opts(&self.location, options).await.map_err(|error| self.store_error(error))?;

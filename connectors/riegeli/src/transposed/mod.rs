@@ -181,7 +181,7 @@ fn check_output_size(
     buffers: &[BufferPart],
     transitions: u64,
 ) -> Result<(), ChunkFault> {
-    let lens = buffers.iter().map(|buffer| buffer.end.saturating_sub(buffer.begin) as u64);
+    let lens = buffers.iter().map(|buffer| buffer.len() as u64);
     let buffered = lens.fold(0, u64::saturating_add);
     let chains = transitions.saturating_mul(4).saturating_add(1);
     let steps = chains.saturating_mul(table.nodes.len() as u64);
