@@ -28,6 +28,12 @@ const MAX_HEADER_SIZE: u64 = 4 << 20;
 /// Bytes that one step puts out besides those of a buffer: a tag and a length.
 const MOST_BYTES_OF_STEP: u64 = 10;
 
+/// Transitions that one byte stands for: that of its offset, and up to three to the base itself.
+const MOST_TRANSITIONS_OF_BYTE: u64 = 4;
+
+/// Detours between two other nodes.
+const MOST_DETOURS: u64 = 4;
+
 /// Decodes transposed chunks; keeps the memory of the buckets from chunk to chunk.
 #[derive(Debug, Default)]
 pub struct TransposedDecoder {
@@ -183,7 +189,7 @@ fn check_output_size(
 ) -> Result<(), ChunkFault> {
     let lens = buffers.iter().map(|buffer| buffer.len() as u64);
     let buffered = lens.fold(0, u64::saturating_add);
-    let chains = transitions.saturating_mul(4).saturating_add(1);
+    let chains = transitions.saturating_mul(MOST_TRANSITIONS_OF_BYTE).saturating_add(1);
     let steps = chains.saturating_mul(table.nodes.len() as u64);
     let limit = steps.saturating_mul(MOST_BYTES_OF_STEP).saturating_add(buffered);
     let claimed = header.decoded_data_size;
@@ -193,8 +199,15 @@ fn check_output_size(
     Ok(())
 }
 
-/// The most steps of a walk, far beyond what writers need: about one a field and record.
+/// The most steps of a walk. Each of them puts a byte, completes a record, or is a detour; half of the begins and ends
+/// of submessages put two bytes, and the others none.
+///
+/// Detours are what writers need to get from node to node. In their machines a transition comes behind each detour,
+/// of which a byte has [`MOST_TRANSITIONS_OF_BYTE`], and no more than [`MOST_DETOURS`] come between two other nodes:
+/// there is one from a private list of successors to the public one, and one for each level of a list, whose blocks
+/// have 63 entries. Others may have as many more as there are nodes.
 fn step_budget(header: &ChunkHeader, table: &Header, transitions: u64) -> u64 {
-    let work = header.decoded_data_size.saturating_add(header.num_records).saturating_add(transitions);
-    work.saturating_mul(16).saturating_add(table.nodes.len() as u64)
+    let output = header.decoded_data_size.saturating_add(header.num_records);
+    let detours = transitions.saturating_mul(MOST_TRANSITIONS_OF_BYTE).min(output.saturating_mul(MOST_DETOURS));
+    output.saturating_add(detours).saturating_add(table.nodes.len() as u64)
 }
