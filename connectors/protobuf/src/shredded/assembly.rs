@@ -9,7 +9,7 @@ use recordfusion_core::ScanCounters;
 use super::bytes::ByteValues;
 use super::layout::{Layout, Leaf, LeafPlan, Message, PlannedMessage};
 use super::numbers::Numbers;
-use super::occurrences::Occurrences;
+use super::occurrences::{Occurrences, row_of};
 use super::{NOWHERE, Unfit};
 use crate::batch::BatchDecoder;
 use crate::columns::Columns;
@@ -60,10 +60,11 @@ impl<'a> Assembly<'a> {
         occurrences: &'a Occurrences,
     ) -> Self {
         let records = occurrences.records;
-        let own_rows = occurrences.messages.iter().map(|met| met.rows.len());
-        let mut own_rows: Vec<usize> = own_rows.collect();
-        own_rows[0] = records;
-        let rows = (0..own_rows.len()).map(|index| own_rows[layout.rows_of(Message(index as u16))]).collect();
+        let rows = (0..layout.messages.len() as u16).map(|index| match layout.rows_of(Message(index)) {
+            0 => records,
+            message => occurrences.of_message(Message(message as u16)).len(),
+        });
+        let rows = rows.collect();
         let views = vec![Vec::new(); columns.views.len()];
         let mismatches = occurrences.mismatches;
         Self { plan, columns, layout, occurrences, rows, mismatches, views }
@@ -112,7 +113,7 @@ impl<'a> Assembly<'a> {
             plan: self.plan,
             columns: self.columns,
             slot,
-            occurrences: &self.occurrences.leaves[leaf.index()],
+            occurrences: self.occurrences.of(leaf),
             rows: self.rows[usize::from(holder.0)],
             depth: self.layout.message(holder).depth,
             mismatches: 0,
@@ -121,9 +122,10 @@ impl<'a> Assembly<'a> {
 
     /// Notes which messages are there, and which member each oneof has: what the walk alone tells.
     fn presence(&mut self) {
-        for (planned, met) in self.layout.messages.iter().zip(&self.occurrences.messages) {
+        for (index, planned) in (0..).zip(&self.layout.messages) {
             let rows = self.rows[usize::from(planned.holder.0)];
-            let met = met.rows.iter().rev().map(|&row| rows - 1 - row as usize);
+            let met = self.occurrences.of_message(Message(index)).iter().rev();
+            let met = met.map(|&occurrence| rows - 1 - row_of(occurrence) as usize);
             match planned.place {
                 Place::Row => {}
                 Place::Marked(mark) => {
@@ -209,18 +211,20 @@ impl Target<'_> {
     /// The row of an occurrence, `None` for what is nowhere.
     #[inline(always)]
     pub fn row(&self, occurrence: u32) -> Option<usize> {
-        let row = (occurrence >> 8) as usize;
+        let row = row_of(occurrence) as usize;
         (row < self.rows).then(|| self.rows - 1 - row)
     }
 
     /// Whether every row has one value.
     pub fn is_dense(&self) -> bool {
-        let is_next = |(row, occurrence): (u32, &u32)| occurrence >> 8 == row;
-        self.occurrences.len() == self.rows && (0..).zip(self.occurrences).all(is_next)
+        // Without an early end, which takes many at once.
+        let others =
+            (0..).zip(self.occurrences).fold(0, |others, (row, &next)| others | (row_of(next) ^ row));
+        self.occurrences.len() == self.rows && others == 0
     }
 
     pub fn some_are_nowhere(&self) -> bool {
-        self.occurrences.iter().any(|occurrence| occurrence >> 8 == NOWHERE)
+        self.occurrences.iter().fold(0, |most, &occurrence| most.max(row_of(occurrence))) == NOWHERE
     }
 
     /// The place in the column of a value of the row, which is there from now on.

@@ -50,6 +50,8 @@ pub(super) struct LeafPlan {
     pub slot: Slot,
     /// The message that holds the values.
     pub holder: Message,
+    /// A tag of the field.
+    pub tag: u32,
     /// The oneof that they are members of.
     pub member: Option<Member>,
     /// The closed enum that members have to be of.
@@ -71,6 +73,10 @@ pub(super) struct PlannedMessage {
     pub depth: u32,
     /// The message right above it.
     pub holder: Message,
+    /// The tag of the field that it is in.
+    pub tag: u32,
+    /// Whether it or one above it is a member of a oneof.
+    pub chosen: bool,
 }
 
 impl Layout {
@@ -89,6 +95,8 @@ impl Layout {
             rows: Self::RECORD,
             depth: 0,
             holder: Self::RECORD,
+            tag: 0,
+            chosen: false,
         };
         let mut layout = Self {
             meanings: Vec::new(),
@@ -102,7 +110,8 @@ impl Layout {
             layout.fields(plan, Message(u16::try_from(next).ok()?))?;
             next += 1;
         }
-        Some(layout)
+        // Each has a list of what was met.
+        u16::try_from(layout.messages.len() + layout.leaves.len()).is_ok().then_some(layout)
     }
 
     fn fields(&mut self, plan: &Plan, holder: Message) -> Option<()> {
@@ -117,7 +126,7 @@ impl Layout {
                 let meaning = match slot.op {
                     Op::Mismatch => Meaning::Mismatch,
                     op if op.encoding().is_some() => {
-                        let added = self.leaf(plan, slot, holder)?;
+                        let added = self.leaf(plan, slot, (holder, tag))?;
                         leaf = Some(added);
                         Meaning::Number(added)
                     }
@@ -125,13 +134,15 @@ impl Layout {
                     Op::Packed(_) => Meaning::Bytes(leaf?),
                     Op::Serialized if wire == wire_type::START_GROUP => return None,
                     Op::StrictText | Op::View | Op::Owned { .. } | Op::Serialized => {
-                        Meaning::Bytes(self.leaf(plan, slot, holder)?)
+                        Meaning::Bytes(self.leaf(plan, slot, (holder, tag))?)
                     }
                     Op::Present => {
                         self.complete = false;
-                        Meaning::Present(self.leaf(plan, slot, holder)?)
+                        Meaning::Present(self.leaf(plan, slot, (holder, tag))?)
                     }
-                    Op::Message | Op::MapEntry => Meaning::Message(self.submessage(plan, slot, holder)?),
+                    Op::Message | Op::MapEntry => {
+                        Meaning::Message(self.submessage(plan, slot, (holder, tag))?)
+                    }
                     Op::CheckText | Op::CheckPacked(_) => return None,
                     _ => {
                         self.complete = false;
@@ -146,24 +157,26 @@ impl Layout {
         Some(())
     }
 
-    fn leaf(&mut self, plan: &Plan, slot: Slot, holder: Message) -> Option<Leaf> {
+    fn leaf(&mut self, plan: &Plan, slot: Slot, (holder, tag): (Message, u32)) -> Option<Leaf> {
         let leaf = Leaf(u16::try_from(self.leaves.len()).ok()?);
         let member = self.member(plan, slot.place);
         let closed = match (slot.op, member) {
             (Op::ClosedEnum, Some(_)) => Some(Arc::clone(plan.closed_enums.get(slot.detail as usize)?)),
             _ => None,
         };
-        self.leaves.push(LeafPlan { slot, holder, member, closed });
+        self.leaves.push(LeafPlan { slot, holder, tag, member, closed });
         Some(leaf)
     }
 
-    fn submessage(&mut self, plan: &Plan, slot: Slot, holder: Message) -> Option<Message> {
+    fn submessage(&mut self, plan: &Plan, slot: Slot, (holder, tag): (Message, u32)) -> Option<Message> {
         let message = Message(u16::try_from(self.messages.len()).ok()?);
         let above = self.message(holder);
         let rows = if let Place::Item(_) = slot.place { message } else { above.rows };
         let depth = above.depth + 1;
         let member = self.member(plan, slot.place);
-        let planned = PlannedMessage { plan: slot.detail, place: slot.place, member, rows, depth, holder };
+        let chosen = member.is_some() || self.message(holder).chosen;
+        let plan = slot.detail;
+        let planned = PlannedMessage { plan, place: slot.place, member, rows, depth, holder, tag, chosen };
         self.messages.push(planned);
         Some(message)
     }
@@ -191,15 +204,10 @@ impl Layout {
         found.map_or(Meaning::Unwanted, |at| meanings[at].1)
     }
 
-    /// Whether [`Occurrences::open`](super::Occurrences::open) has to be told of each of these messages.
-    pub fn notes_opening(&self, message: Message) -> bool {
-        !matches!(self.message(message).place, Place::Row)
-    }
-
-    /// Whether [`Occurrences::close`](super::Occurrences::close) has to be told of each of these messages.
-    pub fn notes_closing(&self, message: Message) -> bool {
-        let planned = self.message(message);
-        planned.member.is_some() || planned.rows == message && message != Self::RECORD
+    /// Whether the row of a message is chosen when it is met: it or one above it is a member of a oneof, and
+    /// [`Occurrences::open`](super::Occurrences::open) decides over them.
+    pub fn is_chosen_message(&self, message: Message) -> bool {
+        self.message(message).chosen
     }
 
     /// Whether all fields that the record type has are wanted, so that every byte of the records is looked at.
@@ -212,10 +220,22 @@ impl Layout {
         self.leaves.len()
     }
 
-    /// Whether values of this leaf are members of a oneof, and
-    /// [`Occurrences::member`](super::Occurrences::member) decides over them.
-    pub fn is_member(&self, leaf: Leaf) -> bool {
-        self.leaves[leaf.index()].member.is_some()
+    /// Whether the rows of this leaf's values are chosen when they are met: it or a message above it is a member of a
+    /// oneof, and [`Occurrences::value`](super::Occurrences::value) decides over them.
+    pub fn is_chosen(&self, leaf: Leaf) -> bool {
+        let planned = &self.leaves[leaf.index()];
+        planned.member.is_some() || self.is_chosen_message(planned.holder)
+    }
+
+    /// Whether [`RecordSizes`](super::RecordSizes) cannot tell the bytes of this leaf's values: which message holds
+    /// them is not known of those that do not count.
+    pub fn needs_counting(&self, leaf: Leaf) -> bool {
+        self.is_chosen(leaf) && self.leaves[leaf.index()].holder != Self::RECORD
+    }
+
+    /// The index of what was met of a leaf, behind the messages.
+    pub(super) fn list_of(&self, leaf: Leaf) -> usize {
+        self.messages.len() + leaf.index()
     }
 
     /// Whether which numbers count is a matter of their value: the leaf is a member of a oneof and a closed enum.

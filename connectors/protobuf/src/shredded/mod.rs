@@ -22,15 +22,19 @@ mod assembly;
 mod bounds;
 mod bytes;
 mod layout;
+mod note;
 mod numbers;
 mod occurrences;
+mod size;
 
 pub use assembly::Assembly;
 pub use bounds::FieldFacts;
 pub use bytes::ByteValues;
 pub use layout::{Layout, Leaf, Meaning, Message};
+pub use note::Note;
 pub use numbers::Numbers;
 pub use occurrences::Occurrences;
+pub use size::{Others, RecordSizes, ValueSizes};
 
 use thiserror::Error;
 

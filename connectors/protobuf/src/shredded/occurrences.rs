@@ -1,35 +1,35 @@
 //! Which row each value belongs to, noted while a walk goes backwards.
 
 use super::layout::{Layout, Leaf, Message};
+use super::note::Note;
 use super::{MAX_ROWS, NOWHERE, Unfit};
 use crate::plan::Member;
 
 /// What was met in some records, from the last to the first.
 ///
 /// Rows are counted backwards: row 0 of the records is the last of them, so that the row of a record's own fields
-/// is the number of records that have begun so far. A message that is no item of a list has the row of its holder.
+/// is the number of records that have begun so far. A message that is no item of a list has the row of its holder,
+/// an item the number of items before it.
 #[derive(Debug, Default)]
 pub struct Occurrences {
     pub(super) records: usize,
-    too_many: bool,
     pub(super) mismatches: u64,
-    pub(super) leaves: Vec<Vec<u32>>,
-    pub(super) messages: Vec<Met>,
+    /// Those of messages, which come first, and of leaves.
+    lists: Vec<List>,
+    messages: usize,
+    /// By message, the row of its fields, if that is chosen.
+    chosen: Vec<u32>,
     oneofs: Vec<LastMember>,
     pub(super) cases: Vec<Case>,
 }
 
-/// The messages that were met at one place.
+/// What was met at one place.
 #[derive(Debug, Default)]
-pub(super) struct Met {
-    /// The row of each in its holder.
-    pub rows: Vec<u32>,
-    /// The holder's row, to return to.
-    holder: u32,
-    /// Whether each is a row of its own.
-    own_rows: bool,
-    /// The oneof that they are members of, and the message that has it.
-    member: Option<(Message, Member)>,
+struct List {
+    /// The row of each, and its form in the lowest eight bits.
+    noted: Vec<u32>,
+    /// The message whose occurrences are the rows, by index.
+    rows_of: u32,
 }
 
 /// The member of a oneof that was met first.
@@ -51,71 +51,98 @@ pub(super) struct Case {
     pub shown: (u32, u32),
 }
 
+/// The row of what was noted.
+#[inline(always)]
+pub(super) fn row_of(occurrence: u32) -> u32 {
+    occurrence >> 8
+}
+
 impl Occurrences {
     /// Forgets everything, and is ready for records of this layout.
     pub fn reset(&mut self, layout: &Layout) {
-        (self.records, self.too_many, self.mismatches) = (0, false, 0);
-        self.leaves.resize_with(layout.leaves.len(), Vec::new);
-        self.leaves.iter_mut().for_each(Vec::clear);
-        self.messages.resize_with(layout.messages.len(), Met::default);
-        for (index, (met, planned)) in (0..).zip(self.messages.iter_mut().zip(&layout.messages)) {
-            met.rows.clear();
-            met.own_rows = planned.rows == Message(index);
-            met.member = planned.member.map(|member| (planned.holder, member));
+        (self.records, self.mismatches, self.messages) = (0, 0, layout.messages.len());
+        let holders = layout.messages.iter().map(|message| message.holder);
+        let holders = holders.chain(layout.leaves.iter().map(|leaf| leaf.holder));
+        self.lists.resize_with(layout.messages.len() + layout.leaves.len(), List::default);
+        for (list, holder) in self.lists.iter_mut().zip(holders) {
+            list.noted.clear();
+            list.rows_of = layout.rows_of(holder) as u32;
         }
+        self.chosen.clear();
+        self.chosen.resize(layout.messages.len(), NOWHERE);
         self.oneofs.clear();
         self.oneofs.resize(layout.oneofs, LastMember { row: NOWHERE, output: 0, replaces: false });
         self.cases.clear();
     }
 
-    /// A value of `leaf` in the row of its message.
-    #[inline(always)]
-    pub fn value(&mut self, row: u32, leaf: Leaf, form: u8) {
-        if let Some(occurrences) = self.leaves.get_mut(leaf.index()) {
-            occurrences.push(row << 8 | u32::from(form));
+    /// Takes the notes up to one that is something else, and says how many these were.
+    #[inline]
+    pub fn note_all(&mut self, notes: &[Note]) -> usize {
+        let lists = self.lists.as_mut_slice();
+        for (index, note) in notes.iter().enumerate() {
+            if note.kind() != 0 {
+                return index;
+            }
+            let list = usize::from(note.target());
+            let Some(&List { rows_of, .. }) = lists.get(list) else { continue };
+            let row = match rows_of {
+                0 => note.records(),
+                message => items_before(lists, message as usize),
+            };
+            if let Some(list) = lists.get_mut(list) {
+                list.noted.push(row << 8 | u32::from(note.form()));
+            }
         }
+        notes.len()
     }
 
-    /// A value of `leaf`, which is a member of a oneof.
-    pub fn member(&mut self, layout: &Layout, row: u32, leaf: Leaf, form: u8) {
+    /// A value of `leaf` behind as many records, whether or not its row is chosen.
+    pub fn value(&mut self, layout: &Layout, records: u32, leaf: Leaf, form: u8) {
         let planned = &layout.leaves[leaf.index()];
-        let row = match planned.member {
-            Some(member) if !self.stays(row, planned.holder, member) => NOWHERE,
-            _ => row,
-        };
-        self.value(row, leaf, form);
+        let mut row = self.row(layout, planned.holder, records);
+        if let Some(member) = planned.member
+            && !self.stays(row, planned.holder, member)
+        {
+            row = NOWHERE;
+        }
+        self.push(layout.list_of(leaf), row, form);
     }
 
     /// A value of `leaf` that does not count.
-    pub fn discard(&mut self, leaf: Leaf, form: u8) {
-        self.value(NOWHERE, leaf, form);
+    pub fn discard(&mut self, layout: &Layout, leaf: Leaf, form: u8) {
+        self.push(layout.list_of(leaf), NOWHERE, form);
     }
 
-    /// The end of a message in the row of its holder, which a walk backwards meets first. Gives the row of its
-    /// fields.
-    #[inline]
-    pub fn open(&mut self, message: Message, row: u32) -> u32 {
-        let Some(met) = self.messages.get_mut(message.index()) else { return NOWHERE };
-        met.holder = row;
-        if row == NOWHERE {
-            return NOWHERE;
-        }
-        if let Some((holder, member)) = met.member
-            && !self.stays(row, holder, member)
+    /// The end of a message behind as many records, whether or not its row is chosen.
+    pub fn open(&mut self, layout: &Layout, message: Message, records: u32) {
+        let planned = layout.message(message);
+        let (mut row, own_row) =
+            (self.row(layout, planned.holder, records), self.lists[message.index()].noted.len());
+        if let Some(member) = planned.member
+            && !self.stays(row, planned.holder, member)
         {
-            return NOWHERE;
+            row = NOWHERE;
         }
-        let met = &mut self.messages[message.index()];
-        let own_row = met.rows.len() as u32;
-        self.too_many |= met.rows.len() >= MAX_ROWS - 1;
-        met.rows.push(row);
-        if met.own_rows { own_row } else { row }
+        let is_item = layout.rows_of(message) == message.index();
+        self.chosen[message.index()] = if is_item && row != NOWHERE { own_row as u32 } else { row };
+        if row != NOWHERE {
+            self.push(message.index(), row, 0);
+        }
     }
 
-    /// The begin of a message. Gives the row of its holder, whose fields go on.
-    #[inline]
-    pub fn close(&mut self, message: Message) -> u32 {
-        self.messages.get(message.index()).map_or(NOWHERE, |met| met.holder)
+    fn push(&mut self, list: usize, row: u32, form: u8) {
+        if let Some(list) = self.lists.get_mut(list) {
+            list.noted.push(row << 8 | u32::from(form));
+        }
+    }
+
+    /// The row of the fields of a message that the walk is in, behind as many records.
+    pub fn row(&self, layout: &Layout, message: Message, records: u32) -> u32 {
+        match layout.rows_of(message) {
+            _ if layout.is_chosen_message(message) => self.chosen[message.index()],
+            0 => records,
+            rows_of => items_before(&self.lists, rows_of),
+        }
     }
 
     /// The end of the walk, which met the begin of as many records.
@@ -124,7 +151,9 @@ impl Occurrences {
     /// [`Unfit`] if there was more of something than can be noted.
     pub fn finish(&mut self, records: u32) -> Result<(), Unfit> {
         self.records = records as usize;
-        if self.too_many || self.records >= MAX_ROWS { Err(Unfit) } else { Ok(()) }
+        let messages = self.lists.iter().take(self.messages);
+        let most = messages.map(|met| met.noted.len()).max().unwrap_or_default().max(self.records);
+        if most >= MAX_ROWS { Err(Unfit) } else { Ok(()) }
     }
 
     /// A known field with another wire type.
@@ -134,8 +163,19 @@ impl Occurrences {
 
     /// The leaves that have values, with the forms of these, from the last to the first.
     pub fn met(&self) -> impl Iterator<Item = (Leaf, impl ExactSizeIterator<Item = u8>)> {
-        let met = (0..).zip(&self.leaves).filter(|(_, occurrences)| !occurrences.is_empty());
-        met.map(|(leaf, occurrences)| (Leaf(leaf), occurrences.iter().map(|occurrence| *occurrence as u8)))
+        let leaves = (0..).zip(self.lists.iter().skip(self.messages));
+        let met = leaves.filter(|(_, list)| !list.noted.is_empty());
+        met.map(|(leaf, list)| (Leaf(leaf), list.noted.iter().map(|occurrence| *occurrence as u8)))
+    }
+
+    /// The values of a leaf, from the last to the first: row and form of each.
+    pub(super) fn of(&self, leaf: Leaf) -> &[u32] {
+        self.lists.get(self.messages + leaf.index()).map_or(&[], |list| &list.noted)
+    }
+
+    /// The messages that were met at a place: the row of each in its holder, with a form that means nothing.
+    pub(super) fn of_message(&self, message: Message) -> &[u32] {
+        self.lists.get(message.index()).map_or(&[], |list| &list.noted)
     }
 
     /// Whether `member`, met in the row, is not replaced by what follows it.
@@ -152,4 +192,10 @@ impl Occurrences {
         last.replaces |= last.output != member.output;
         !last.replaces
     }
+}
+
+/// The row of the item that was met last.
+#[inline(always)]
+fn items_before(lists: &[List], message: usize) -> u32 {
+    lists.get(message).map_or(NOWHERE, |met| (met.noted.len() as u32).wrapping_sub(1))
 }

@@ -6,12 +6,13 @@
 //! for: then one load finds all there is to know. The others have a program.
 
 use super::hop::{Hop, HopPath, MOST_STEPS};
+use super::measure::{index_of, measure};
 use super::nodes::Nodes;
 use super::paths::Paths;
-use super::program::{Last, Op, OpKind, Program};
+use super::program::{Last, OpKind, Program};
 use super::step::{Kind, Step};
-use crate::transposed::header::{Action, Node};
-use recordfusion_protobuf::shredded::Unfit;
+use crate::transposed::header::Node;
+use recordfusion_protobuf::shredded::{Leaf, Note, Unfit};
 
 /// A hop and its program.
 pub(super) type Made = (Hop, Program);
@@ -31,6 +32,17 @@ fn stopped((hop, program): Made, left: usize) -> Made {
     (hop.stopped(), Program { left: left as u8, ..program })
 }
 
+/// Ops that are copied at once.
+const COPIED: usize = 8;
+
+#[cold]
+fn copy_last(from: Option<&[Note]>, to: &mut [Note], records: u32) -> Result<(), Unfit> {
+    let from = from.unwrap_or_default();
+    let to = to.get_mut(..from.len().min(COPIED)).ok_or(Unfit)?;
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = from.after(records));
+    Ok(())
+}
+
 /// Most ops of all programs.
 const MOST_OPS: usize = 1 << 20;
 
@@ -39,7 +51,7 @@ const MOST_OPS: usize = 1 << 20;
 pub(super) struct Hops {
     hops: Vec<Hop>,
     programs: Vec<Program>,
-    ops: Vec<Op>,
+    ops: Vec<Note>,
     /// How many ops [`Self::new_ops`] has given.
     seen: usize,
     /// The nodes of the chain that is compiled.
@@ -75,9 +87,22 @@ impl Hops {
         self.programs.get(index).copied().unwrap_or_default()
     }
 
+    /// Puts the ops of a program, behind as many records, to the first of `ops`, and maybe something behind them.
+    ///
+    /// # Errors
+    /// [`Unfit`] if they are more.
     #[inline(always)]
-    pub fn ops(&self, program: Program) -> Result<&[Op], Unfit> {
-        self.ops.get(program.range()).ok_or(Unfit)
+    pub fn copy(&self, program: Program, records: u32, ops: &mut [Note]) -> Result<(), Unfit> {
+        let from = self.ops.get(program.first as usize..).unwrap_or_default();
+        // Most are few: then the number does not matter, which cannot be foreseen.
+        for at in (0..usize::from(program.len)).step_by(COPIED) {
+            let (from, to) = (from.get(at..).unwrap_or_default(), ops.get_mut(at..).unwrap_or_default());
+            match (from.first_chunk::<COPIED>(), to.first_chunk_mut::<COPIED>()) {
+                (Some(from), Some(to)) => *to = from.map(|op| op.after(records)),
+                _ => copy_last(from.get(..usize::from(program.len) - at), to, records)?,
+            }
+        }
+        Ok(())
     }
 
     /// Resolves the nodes of a hop from `path` on.
@@ -176,36 +201,24 @@ impl Hops {
     fn join(&mut self, (a, before): Made, (b, behind): Made) -> Option<Made> {
         let hop = a.and_then(b).filter(|_| self.ops.len() <= MOST_OPS)?;
         let (last, left) = (behind.last.or(before.last), behind.left);
-        let size = before.size + behind.size;
-        let program = if behind.len == 0 {
-            Program { size, last, left, records: before.records + behind.records, ..before }
-        } else if before.len == 0 && before.size == 0 && before.records == 0 {
-            Program { last, ..behind }
-        } else {
-            Program { last, ..self.concatenate(before, behind) }
+        let both = match (before.len, behind.len) {
+            (_, 0) => before,
+            (0, _) if a.records() == 0 => behind,
+            _ => self.concatenate(before, behind, a.records()),
         };
-        Some((hop, program))
+        Some((hop, Program { last, left, ..both }))
     }
 
-    /// The ops of two programs as one.
-    fn concatenate(&mut self, before: Program, behind: Program) -> Program {
+    /// The ops of two programs as one, between which records begin.
+    fn concatenate(&mut self, before: Program, behind: Program, records: u32) -> Program {
         let first = self.ops.len();
         self.ops.extend_from_within(before.range());
         let middle = self.ops.len();
         self.ops.extend_from_within(behind.range());
-        let ops = self.ops.get_mut(middle..).unwrap_or_default();
-        if let Some(first) = ops.first_mut() {
-            first.records += before.records;
+        for op in self.ops.get_mut(middle..).unwrap_or_default() {
+            *op = op.after(records);
         }
-        let sized = ops.iter_mut().find(|op| op.has_size());
-        let size = match sized {
-            Some(sized) => {
-                sized.size += before.size;
-                behind.size
-            }
-            None => before.size + behind.size,
-        };
-        Program { first: first as u32, len: before.len + behind.len, size, ..behind }
+        Program { first: first as u32, len: before.len + behind.len, ..behind }
     }
 
     /// The hop of one node.
@@ -214,67 +227,37 @@ impl Hops {
     /// [`Unfit`] if the node is.
     fn single(&mut self, node: &Node, step: Step, paths: &Paths<'_>) -> Result<Made, Unfit> {
         let first = self.ops.len();
-        let message = |path: u16| {
-            let message = paths.get(path)?.message.ok_or(Unfit)?;
-            u16::try_from(message.index()).map_err(|_| Unfit)
-        };
-        match step.kind {
-            Kind::Pass | Kind::Record => {}
-            Kind::Value => self.push(OpKind::Value, step.form, step.target),
-            Kind::Member => self.push(OpKind::Member, step.form, step.target),
-            Kind::Open => self.push(OpKind::Open, 0, message(step.behind)?),
-            Kind::Close => self.push(OpKind::Close, 0, message(step.path)?),
-            Kind::Mismatch => self.push(OpKind::Mismatch, 0, 0),
-            Kind::Message => self.push(OpKind::Message, 0, step.target),
+        let layout = paths.layout();
+        let op = match step.kind {
+            Kind::Pass | Kind::Record => None,
+            Kind::Value => {
+                let leaf = Leaf::at(step.target);
+                Some(match layout.is_chosen(leaf) {
+                    true => OpKind::Value.op(step.target, step.form),
+                    false => Note::value(layout, leaf, step.form),
+                })
+            }
+            Kind::Open => Some(match paths.get(step.behind)?.message.ok_or(Unfit)? {
+                message if layout.is_chosen_message(message) => OpKind::Open.op(index_of(message)?, 0),
+                message => Note::message(message),
+            }),
+            Kind::Mismatch => Some(OpKind::Mismatch.op(0, 0)),
+            Kind::Message => Some(OpKind::Message.op(step.target, 0)),
             Kind::Capture => return Err(Unfit),
+        };
+        self.ops.extend(op);
+        if self.measured {
+            measure(node, step, paths, &mut self.ops)?;
         }
-        let size = if self.measured { self.measure(node, step, first, paths)? } else { 0 };
         let len = (self.ops.len() - first) as u16;
-        let records = u8::from(step.kind == Kind::Record);
-        let program =
-            Program { first: first as u32, len, size, last: Last::of(node.action), left: 0, records };
+        let program = Program { first: first as u32, len, last: Last::of(node.action), left: 0 };
         let (path, behind) = (HopPath::new(step.path), HopPath::new(step.behind));
         let hop = Hop::of_node(path, behind, node.base, step.kind == Kind::Record);
-        let hop = hop.with_program(self.measured || len > 0);
-        Ok((hop, program))
-    }
-
-    /// Lets the ops from `first` on, which are those of a node, count its bytes and take what is not wanted; gives
-    /// the bytes that no op has.
-    fn measure(&mut self, node: &Node, step: Step, first: usize, paths: &Paths<'_>) -> Result<u16, Unfit> {
-        let buffer = || u16::try_from(node.buffer).map_err(|_| Unfit);
-        let literal = u16::from(node.literal.len);
-        let is_wanted = matches!(step.kind, Kind::Value | Kind::Member);
-        let op = self.ops.get_mut(first);
-        match (node.action, op) {
-            (Action::SubmessageEnd, Some(op)) if op.kind == OpKind::Open => {
-                (op.kind, op.form) = (OpKind::OpenEnd, node.literal.len);
-                return Ok(0);
-            }
-            (Action::SubmessageEnd, _) => {
-                self.push(OpKind::End, node.literal.len, 0);
-                return Ok(0);
-            }
-            (Action::SubmessageStart, Some(op)) if op.kind == OpKind::Close => op.kind = OpKind::CloseBegin,
-            (Action::SubmessageStart, _) => self.push(OpKind::Begin, 0, 0),
-            (Action::String, _) if is_wanted && !paths.get(step.path)?.in_submessage => {}
-            (Action::String, Some(op)) if op.kind == OpKind::Value => {
-                (op.kind, op.size) = (OpKind::Text, buffer()?);
-            }
-            (Action::String, _) => self.push(OpKind::String, 0, buffer()?),
-            (Action::Varint, _) if !is_wanted => self.push(OpKind::Varint, node.width, buffer()?),
-            (Action::Fixed, _) if !is_wanted => self.push(OpKind::Fixed, node.width, buffer()?),
-            _ => return Ok(literal + u16::from(node.width)),
-        }
-        Ok(literal)
-    }
-
-    fn push(&mut self, kind: OpKind, form: u8, target: u16) {
-        self.ops.push(Op::new(kind, form, target));
+        Ok((hop.with_program(len > 0), program))
     }
 
     /// The ops that were made since the last call.
-    pub fn new_ops(&mut self) -> &[Op] {
+    pub fn new_ops(&mut self) -> &[Note] {
         let first = std::mem::replace(&mut self.seen, self.ops.len());
         self.ops.get(first..).unwrap_or_default()
     }

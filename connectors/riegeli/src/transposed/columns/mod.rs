@@ -3,22 +3,24 @@
 //! The walk through the state machine is the one that rebuilds records, but what it meets goes to the
 //! [`Occurrences`] of a scan. What a node is to the scan is resolved when it is first met ([`nodes`]), with the
 //! path of fields that leads to it; all nodes that a byte of the transitions passes are then one word and, if
-//! something in them is wanted, a few ops ([`hop`], [`program`], [`hops`]). Only afterwards the values of the wanted leaves are read from
-//! their buffers, each leaf at once ([`values`]), so that only the buckets with wanted values are decompressed
-//! ([`buckets`]). Strings point into these.
+//! something in them is wanted, a few ops ([`hop`], [`program`], [`hops`]). Only afterwards the values of the wanted
+//! leaves are read from their buffers, each leaf at once ([`leaves`], [`values`]), so that only the buckets with
+//! wanted values are decompressed ([`buckets`]). Strings point into these.
 //!
 //! What a writer takes for a message because it looks like one may be a string: its bytes are put together on
 //! the way ([`capture`]).
 //!
 //! Whatever is not as known writers write it is [`Unfit`]: records that are no messages, messages stored
-//! as strings, nodes that belong to more than one path, buffers shared by paths, more than 100 levels, damage of
-//! any kind. The chunk is then rebuilt, and that decides. So no fault of a chunk is reported from here.
+//! as strings, nodes that belong to more than one path, buffers shared by paths, more than 100 levels, long
+//! messages that are merged, damage of any kind. The chunk is then rebuilt, and that decides. So no fault of a chunk
+//! is reported from here.
 //!
 //! # What is checked
 //!
 //! A scan of all fields looks at every byte that rebuilding looks at: each bucket is decompressed, each buffer read
-//! to its end, and the bytes of the records are counted ([`size`]) and compared with the chunk header. So rows come
-//! from here only if they come from the records, too.
+//! to its end, and the bytes of the records are added up and compared with the chunk header: leaf by leaf, and only
+//! those of what is not wanted on the way ([`measure`], [`size`]). So rows come from here only if they come from the
+//! records, too.
 //!
 //! A scan of some fields checks as much of what it looks at: header, transitions, the number of steps and of records,
 //! and that each buffer of a wanted field is read exactly to its end. It does not look at the buckets and buffers
@@ -30,6 +32,8 @@ mod buckets;
 mod capture;
 mod hop;
 mod hops;
+mod leaves;
+mod measure;
 mod nodes;
 mod parts;
 mod paths;
@@ -50,9 +54,7 @@ use arrow::buffer::Buffer;
 use bytes::Bytes;
 use recordfusion_core::ScanCounters;
 use recordfusion_protobuf::BatchDecoder;
-use recordfusion_protobuf::shredded::{
-    Assembly, ByteValues, Layout, Leaf, MAX_ROWS, Occurrences, STORED, Unfit,
-};
+use recordfusion_protobuf::shredded::{Layout, MAX_ROWS, Note, Occurrences, Unfit};
 
 use super::{Header, Parts as ChunkParts, check_output_size, step_budget};
 use crate::compression::Decompressor;
@@ -60,12 +62,11 @@ use crate::fault::ChunkFault;
 use crate::header::ChunkHeader;
 use buckets::Buckets;
 use hops::Hops;
+use leaves::Values;
 use nodes::Nodes;
 use parts::Parts;
-use paths::{LeafSource, NumberKind};
 use size::Size;
-use values::{Fixed, Varints, string_places};
-use walk::{Row, Transitions, Walk};
+use walk::{NOTES, Transitions, Walk};
 
 /// Takes the columns of a scan from transposed chunks; keeps its memory from chunk to chunk.
 #[derive(Debug)]
@@ -76,6 +77,7 @@ pub(crate) struct ColumnReader {
     parts: Parts,
     transitions: Vec<u8>,
     places: Vec<(u32, u32)>,
+    notes: Vec<Note>,
     /// Chunks in a row that had to be rebuilt.
     unfit: u32,
 }
@@ -103,6 +105,7 @@ impl ColumnReader {
             parts: Parts::default(),
             transitions: Vec::new(),
             places: Vec::new(),
+            notes: vec![Note::default(); NOTES],
             unfit: 0,
         })
     }
@@ -166,7 +169,7 @@ impl ColumnReader {
             most_captured: header.decoded_data_size as usize,
             parts: &mut self.parts,
             size: Size::default(),
-            row: Row::default(),
+            notes: &mut self.notes,
             budget: step_budget(header, &chunk.table, len),
             most_ops: most_ops(header),
         };
@@ -177,19 +180,20 @@ impl ColumnReader {
         }
         if self.layout.is_complete() {
             buckets.check_all(decompressor)?;
-            let outer = nodes.paths.outer_strings().map(|buffer| buckets.len(buffer)).sum::<usize>();
-            if size.total() + outer as u64 != header.decoded_data_size {
-                return Err(Unfit);
-            }
         }
         self.occurrences.finish(records)?;
         let captured = Buffer::from_vec(captured);
         let (parts, places) = (&self.parts, &mut self.places);
-        let mut values = Values { nodes, buckets, decompressor, captured, parts, places };
+        let longest = vec![0; self.layout.leaves()];
+        let mut values = Values { nodes, buckets, decompressor, captured, parts, places, longest };
         let occurrences = &self.occurrences;
         let batch = decoder.assemble(&self.layout, occurrences, file, begin, counters, |assembly| {
             values.check_messages()?;
-            occurrences.met().try_for_each(|(leaf, forms)| values.put(leaf, forms, assembly))
+            occurrences.met().try_for_each(|(leaf, forms)| values.put(leaf, forms, assembly))?;
+            match self.layout.is_complete() {
+                true => values.check_size(occurrences, size, header.decoded_data_size),
+                false => Ok(()),
+            }
         });
         self.parts.close();
         batch
@@ -206,65 +210,4 @@ fn most_transitions(header: &ChunkHeader) -> u64 {
 /// The most ops of a walk: each field has two bytes at least, and makes four of them at most.
 fn most_ops(header: &ChunkHeader) -> usize {
     usize::try_from(header.decoded_data_size.saturating_mul(2)).unwrap_or(usize::MAX)
-}
-
-/// The values of a chunk after its walk.
-struct Values<'a> {
-    nodes: Nodes<'a>,
-    buckets: Buckets<'a>,
-    decompressor: &'a mut Decompressor,
-    captured: Buffer,
-    parts: &'a Parts,
-    places: &'a mut Vec<(u32, u32)>,
-}
-
-impl Values<'_> {
-    /// Checks that messages that are stored as strings are empty.
-    fn check_messages(&mut self) -> Result<(), Unfit> {
-        for (buffer, count) in self.nodes.paths.stored_messages() {
-            let bytes = self.buckets.buffer(buffer, self.decompressor)?;
-            if bytes.len() != count || bytes.iter().any(|len| *len != 0) {
-                return Err(Unfit);
-            }
-        }
-        Ok(())
-    }
-
-    fn put(
-        &mut self,
-        leaf: Leaf,
-        mut forms: impl ExactSizeIterator<Item = u8>,
-        assembly: &mut Assembly<'_>,
-    ) -> Result<(), Unfit> {
-        let LeafSource { numbers, strings, captured, .. } = self.nodes.paths.leaf(leaf).ok_or(Unfit)?;
-        let stored = match (numbers, strings) {
-            (_, None) => 0,
-            (None, Some(_)) => forms.len() - captured.len(),
-            _ => forms.by_ref().filter(|form| *form == STORED).count(),
-        };
-        let mut bytes = ByteValues { captured, captured_buffer: self.captured.clone(), ..Default::default() };
-        if let Some(buffer) = strings {
-            bytes.buffer = self.buckets.buffer(*buffer, self.decompressor)?;
-            bytes.stored = match self.parts.places(*buffer) {
-                Some(places) if places.len() == stored => places,
-                Some(_) => return Err(Unfit),
-                None => {
-                    string_places(&bytes.buffer, stored, self.places)?;
-                    self.places
-                }
-            };
-        }
-        let Some((kind, buffer)) = numbers else {
-            return assembly.bytes(leaf, bytes);
-        };
-        let buffer = match buffer {
-            Some(buffer) => self.buckets.buffer(*buffer, self.decompressor)?,
-            None => Buffer::default(),
-        };
-        match kind {
-            NumberKind::Varint => assembly.numbers(leaf, &mut Varints::new(&buffer), &bytes),
-            NumberKind::Fixed32 => assembly.numbers(leaf, &mut Fixed::<4>::new(&buffer), &bytes),
-            NumberKind::Fixed64 => assembly.numbers(leaf, &mut Fixed::<8>::new(&buffer), &bytes),
-        }
-    }
 }

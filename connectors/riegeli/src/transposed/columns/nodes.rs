@@ -93,7 +93,7 @@ impl<'a> Nodes<'a> {
         match self.paths.meaning(path, tag)? {
             Meaning::Number(leaf) => {
                 self.paths.numbers(leaf, kind, buffer)?;
-                Ok(self.value(path, path, leaf, form))
+                Ok(value(path, path, leaf, form))
             }
             meaning => self.passed(path, meaning, buffer),
         }
@@ -102,12 +102,12 @@ impl<'a> Nodes<'a> {
     fn string(&mut self, path: u16, tag: u32, buffer: u32) -> Result<Step, Unfit> {
         match self.paths.meaning(path, tag)? {
             Meaning::Bytes(leaf) => {
-                self.paths.strings(leaf, path, buffer)?;
-                Ok(self.value(path, path, leaf, STORED))
+                self.paths.strings(leaf, buffer)?;
+                Ok(value(path, path, leaf, STORED))
             }
             Meaning::Present(leaf) => {
                 self.paths.claim(buffer, Reader::Nobody)?;
-                Ok(self.value(path, path, leaf, STORED))
+                Ok(value(path, path, leaf, STORED))
             }
             Meaning::Message(_) => {
                 let target = self.paths.below(path, tag)?;
@@ -116,11 +116,6 @@ impl<'a> Nodes<'a> {
             }
             meaning => self.passed(path, meaning, Some(buffer)),
         }
-    }
-
-    fn value(&self, path: u16, behind: u16, leaf: Leaf, form: u8) -> Step {
-        let kind = if self.paths.layout().is_member(leaf) { Kind::Member } else { Kind::Value };
-        Step { path, behind, kind, target: leaf.index() as u16, form }
     }
 
     /// A value that is not wanted.
@@ -142,9 +137,9 @@ impl<'a> Nodes<'a> {
         let below = self.paths.below(path, tag)?;
         let step = Step::pass(path, below);
         Ok(match meaning {
-            Meaning::Present(leaf) => self.value(path, below, leaf, STORED),
+            Meaning::Present(leaf) => value(path, below, leaf, STORED),
             Meaning::Mismatch => step.of(Kind::Mismatch),
-            Meaning::Message(message) if self.paths.layout().notes_opening(message) => step.of(Kind::Open),
+            Meaning::Message(_) => step.of(Kind::Open),
             _ => step,
         })
     }
@@ -155,9 +150,12 @@ impl<'a> Nodes<'a> {
         if path == RECORD || here.tag & 7 != wire {
             return Err(Unfit);
         }
-        let noted = here.message.is_some_and(|message| self.paths.layout().notes_closing(message));
-        Ok(Step::pass(path, here.parent).of(if noted { Kind::Close } else { Kind::Pass }))
+        Ok(Step::pass(path, here.parent))
     }
+}
+
+fn value(path: u16, behind: u16, leaf: Leaf, form: u8) -> Step {
+    Step { path, behind, kind: Kind::Value, target: leaf.index() as u16, form }
 }
 
 fn tag_of(node: &Node) -> Result<Tagged, Unfit> {

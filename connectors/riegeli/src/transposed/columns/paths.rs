@@ -27,8 +27,6 @@ pub(super) struct Path {
     pub tag: u32,
     /// The message, if it is wanted.
     pub message: Option<Message>,
-    /// Whether it lies in a message with a length before it.
-    pub in_submessage: bool,
     depth: u8,
 }
 
@@ -47,8 +45,6 @@ pub(super) struct LeafSource {
     pub numbers: Option<(NumberKind, Option<u32>)>,
     /// The buffer of strings.
     pub strings: Option<u32>,
-    /// Whether these lie in a message with a length before it.
-    in_submessage: bool,
     /// The places of captured values.
     pub captured: Vec<(u32, u32)>,
 }
@@ -79,8 +75,7 @@ pub(super) struct Paths<'a> {
 
 impl<'a> Paths<'a> {
     pub fn new(layout: &'a Layout, buffers: usize) -> Self {
-        let record =
-            Path { parent: RECORD, tag: 0, message: Some(Layout::RECORD), in_submessage: false, depth: 0 };
+        let record = Path { parent: RECORD, tag: 0, message: Some(Layout::RECORD), depth: 0 };
         Self {
             layout,
             paths: vec![record],
@@ -109,7 +104,6 @@ impl<'a> Paths<'a> {
         }
         let above = self.get(parent)?;
         let depth = above.depth + 1;
-        let in_submessage = above.in_submessage || tag & 7 == wire_type::LENGTH_DELIMITED;
         let path = u16::try_from(self.paths.len()).map_err(|_| Unfit)?;
         if depth > MAX_DEPTH {
             return Err(Unfit);
@@ -118,7 +112,7 @@ impl<'a> Paths<'a> {
             Meaning::Message(message) => Some(message),
             _ => None,
         };
-        self.paths.push(Path { parent, tag, message, in_submessage, depth });
+        self.paths.push(Path { parent, tag, message, depth });
         self.below.insert((parent, tag), path);
         Ok(path)
     }
@@ -143,12 +137,10 @@ impl<'a> Paths<'a> {
         if same && *known_kind == kind { Ok(()) } else { Err(Unfit) }
     }
 
-    /// Notes where strings of a leaf lie, which is a field at the end of a path.
-    pub fn strings(&mut self, leaf: Leaf, path: u16, buffer: u32) -> Result<(), Unfit> {
+    /// Notes where strings of a leaf lie.
+    pub fn strings(&mut self, leaf: Leaf, buffer: u32) -> Result<(), Unfit> {
         self.claim(buffer, Reader::Strings(leaf))?;
-        let in_submessage = self.get(path)?.in_submessage;
         let source = self.leaves.get_mut(leaf.index()).ok_or(Unfit)?;
-        source.in_submessage = in_submessage;
         let known = *source.strings.get_or_insert(buffer);
         if known == buffer { Ok(()) } else { Err(Unfit) }
     }
@@ -184,9 +176,11 @@ impl<'a> Paths<'a> {
         self.stored_messages.values().copied()
     }
 
-    /// The buffers of wanted strings that lie in no message with a length before it.
-    pub fn outer_strings(&self) -> impl Iterator<Item = u32> {
-        self.leaves.iter().filter(|source| !source.in_submessage).filter_map(|source| source.strings)
+    /// The message at the end of a path, if the bytes of its fields need not be counted on the way: it is wanted, and
+    /// its row is not chosen.
+    pub fn measured(&self, path: u16) -> Result<Option<Message>, Unfit> {
+        let message = self.get(path)?.message;
+        Ok(message.filter(|&message| !self.layout.is_chosen_message(message)))
     }
 
     pub fn layout(&self) -> &'a Layout {

@@ -1,22 +1,22 @@
 //! What the walk does between two transitions besides passing nodes.
 
+use recordfusion_protobuf::shredded::Note;
+
 use crate::transposed::header::Action;
 
-/// What one op does.
+/// What an op does that is not a note, with its target and its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpKind {
-    /// Notes a value of the leaf `target`.
+    /// Notes a value of the leaf `target`, whose row is chosen.
     Value,
-    /// The same of a member of a oneof.
-    Member,
-    /// Enters the message `target`.
+    /// Enters the message `target`, whose row is chosen.
     Open,
-    /// Leaves the message `target`.
-    Close,
     /// Counts a field with another wire type.
     Mismatch,
     /// Notes the message at the path `target`, which is stored as a string.
     Message,
+    /// Counts `form` bytes.
+    Bytes,
     /// Takes a string from the buffer `target`.
     String,
     /// Takes a varint of `form` bytes, which is not wanted, from the buffer `target`.
@@ -27,46 +27,39 @@ pub(super) enum OpKind {
     End,
     /// The begin of a submessage.
     Begin,
-    /// [`Self::Value`] of a string, which is taken from the buffer `size`.
-    Text,
-    /// [`Self::End`] and [`Self::Open`].
-    OpenEnd,
-    /// [`Self::Close`] and [`Self::Begin`].
-    CloseBegin,
+    /// Gives the bytes that were counted to the message `target`.
+    Give,
 }
 
-/// Something that is done between two transitions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Op {
-    pub kind: OpKind,
-    /// The form of a value, or a number of bytes.
-    pub form: u8,
-    /// Records that begin before it, and behind the op before.
-    pub records: u8,
-    pub target: u16,
-    /// Bytes of the records before it, back to the last op that has some.
-    pub size: u16,
+impl OpKind {
+    const ALL: [Self; 11] = [
+        Self::Value,
+        Self::Open,
+        Self::Mismatch,
+        Self::Message,
+        Self::Bytes,
+        Self::String,
+        Self::Varint,
+        Self::Fixed,
+        Self::End,
+        Self::Begin,
+        Self::Give,
+    ];
+
+    /// An op of this kind.
+    pub fn op(self, target: u16, form: u8) -> Note {
+        Note::other(self as u8 + 1, target, form)
+    }
+
+    /// The kind of an op, if it is not a note.
+    pub fn of(op: Note) -> Option<Self> {
+        Self::ALL.get(usize::from(op.kind()).checked_sub(1)?).copied()
+    }
 }
 
-impl Op {
-    /// One that is right behind what is before it.
-    pub fn new(kind: OpKind, form: u8, target: u16) -> Self {
-        Self { kind, form, records: 0, target, size: 0 }
-    }
-
-    /// Whether it has the bytes before it.
-    pub fn has_size(&self) -> bool {
-        matches!(self.kind, OpKind::End | OpKind::Begin | OpKind::OpenEnd | OpKind::CloseBegin)
-    }
-
-    /// The buffer that it takes a string from.
-    pub fn string_buffer(&self) -> Option<u32> {
-        match self.kind {
-            OpKind::String => Some(self.target.into()),
-            OpKind::Text => Some(self.size.into()),
-            _ => None,
-        }
-    }
+/// The buffer that an op takes a string from.
+pub(super) fn string_buffer(op: Note) -> Option<u32> {
+    (OpKind::of(op) == Some(OpKind::String)).then(|| op.target().into())
 }
 
 /// All ops between two transitions.
@@ -74,14 +67,10 @@ impl Op {
 pub(super) struct Program {
     pub first: u32,
     pub len: u16,
-    /// Bytes of the records behind the last op that has some.
-    pub size: u16,
     /// What the last node is that is not passed without effect.
     pub last: Last,
     /// Repeats that are left behind the base, if the hop stops: no transition comes before the base then.
     pub left: u8,
-    /// Records that begin behind the last op.
-    pub records: u8,
 }
 
 /// What was met last.
@@ -115,5 +104,18 @@ impl Program {
     pub fn range(self) -> std::ops::Range<usize> {
         let first = self.first as usize;
         first..first + usize::from(self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ops_have_the_kind_that_they_are_made_of() {
+        for kind in OpKind::ALL {
+            assert_eq!(OpKind::of(kind.op(u16::MAX, u8::MAX)), Some(kind));
+        }
+        assert_eq!(OpKind::of(Note::default()), None);
     }
 }

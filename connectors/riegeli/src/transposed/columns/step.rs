@@ -9,12 +9,8 @@ pub(super) enum Kind {
     Record,
     /// Notes a value of the leaf `target`.
     Value,
-    /// The same of a leaf that is a member of a oneof.
-    Member,
     /// Enters the message at the path behind.
     Open,
-    /// Leaves the message at the path.
-    Close,
     /// Counts a field with another wire type.
     Mismatch,
     /// Notes the message at the path `target`, which is stored as a string.

@@ -108,6 +108,64 @@ fn every_kind_of_field_is_taken_straight() {
     assert_eq!(columns, Ok(rows.expect("valid records")));
 }
 
+/// A field with a length.
+fn field(number: u8, value: &[u8]) -> Vec<u8> {
+    let len = crate::transposed::header::Literal::varint(value.len() as u32);
+    [&[number << 3 | 2][..], &len.bytes[8 - usize::from(len.len)..], value].concat()
+}
+
+#[test]
+fn records_with_long_messages_have_their_size() {
+    let text = |len: usize| field(2, &vec![b'~'; len]);
+    let sub = |len: usize| [&[0x08, 1][..], &text(len)].concat();
+    let nested = |len: usize| [sub(3), field(4, &sub(len))].concat();
+    // Fields that the schema does not have, a message among them.
+    let unknown =
+        |len: usize| [sub(len), vec![0x48, 0x83, 0x01], field(9, &sub(len)), field(9, &text(5))].concat();
+    let numbers = |count: usize| [vec![0x1a, count as u8], vec![2; count], sub(1)].concat();
+    type Case<'a> = (&'a str, &'a dyn Fn(usize) -> Vec<u8>);
+    let cases: [Case<'_>; 9] = [
+        ("one", &|len| field(3, &sub(len))),
+        ("nested", &|len| field(3, &nested(len))),
+        ("items", &|len| [field(5, &sub(len)), field(5, &nested(len)), field(5, &[])].concat()),
+        ("a string twice", &|len| field(3, &[sub(len), text(len)].concat())),
+        ("packed numbers", &|len| [field(5, &numbers(len.min(120))), field(3, &numbers(9))].concat()),
+        ("unknown fields", &|len| [field(5, &unknown(len)), field(3, &unknown(len))].concat()),
+        ("a member of a oneof", &|len| [field(11, &nested(len)), field(9, b"~~")].concat()),
+        ("a map", &|len| field(12, &[field(1, &vec![b'~'; len]), vec![0x10, 1]].concat())),
+        ("a group", &|len| [vec![0x43], text(len), field(3, &sub(len)), vec![0x44]].concat()),
+    ];
+    for (name, case) in cases {
+        let records: Vec<Vec<u8>> = (0..200).chain([130, 20_000]).map(case).collect();
+        let (mut header, data) = chunk(&records);
+        let (rows, columns) = read(&header, &data);
+        assert_eq!(columns, Ok(rows.expect("valid records")), "{name}");
+        for size in [-1, 1] {
+            let size = header.decoded_data_size.wrapping_add_signed(size);
+            let other = ChunkHeader { decoded_data_size: size, ..header };
+            assert_eq!(read(&other, &data).1, Err(Unfit), "{name}");
+        }
+        header.num_records += 1;
+        assert_eq!(read(&header, &data).1, Err(Unfit), "{name}");
+    }
+}
+
+#[test]
+fn merged_messages_are_taken_as_long_as_their_size_is_known() {
+    let sub = |len: usize| [&[0x08, 1][..], &field(2, &vec![b'~'; len])].concat();
+    // The fields of the merged ones have 12 bytes more, and 128 are too many.
+    for (lens, is_known) in [([0, 0], true), ([50, 65], true), ([50, 66], false), ([60, 200], false)] {
+        let [first, second] = lens.map(|len| field(3, &field(4, &sub(len))));
+        let records = [record(1), [first, second].concat(), record(2)];
+        let (mut header, data) = chunk(&records);
+        let (rows, columns) = read(&header, &data);
+        assert_eq!(columns.is_ok(), is_known, "{lens:?}");
+        assert!(columns.is_err() || columns == Ok(rows.expect("valid records")), "{lens:?}");
+        header.decoded_data_size += 1;
+        assert_eq!(read(&header, &data).1, Err(Unfit), "{lens:?}");
+    }
+}
+
 #[test]
 fn what_is_not_as_writers_write_it_is_left_to_the_records() {
     let cases: [&[u8]; 4] = [

@@ -2,7 +2,7 @@
 
 use std::slice::Iter;
 
-use recordfusion_protobuf::shredded::{CAPTURED, Leaf, Message, Occurrences, Unfit};
+use recordfusion_protobuf::shredded::{CAPTURED, Leaf, Message, Note, Occurrences, Unfit};
 
 use super::buckets::Buckets;
 use super::hop::HopPath;
@@ -10,9 +10,9 @@ use super::hops::Hops;
 use super::nodes::Nodes;
 use super::parts::Parts;
 use super::paths::RECORD;
-use super::program::{Last, Op, OpKind};
+use super::program::{Last, OpKind, string_buffer};
 use super::size::Size;
-use super::step::Kind;
+use super::step::{Kind, Step};
 use super::values::FIRST_INLINE;
 use crate::compression::Decompressor;
 use crate::transposed::header::Node;
@@ -32,7 +32,8 @@ pub(super) struct Walk<'a, 'w> {
     pub parts: &'w mut Parts,
     /// The bytes of the records, if they are counted.
     pub size: Size,
-    pub row: Row,
+    /// The ops that are executed together: [`NOTES`].
+    pub notes: &'w mut Vec<Note>,
     /// Most nodes from now on.
     pub budget: u64,
     /// Most ops from now on.
@@ -75,14 +76,6 @@ struct At {
     records: u32,
 }
 
-/// The row of the message that the ops are in.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Row {
-    row: u32,
-    /// The number of records at which it was right.
-    records: u32,
-}
-
 /// Why the walk stops.
 #[derive(Clone, Copy)]
 enum Stop {
@@ -104,6 +97,9 @@ fn event(hop: usize, records: u32) -> Event {
 
 /// Most hops with a program that are executed together.
 const EVENTS: usize = 256;
+
+/// Most ops that are executed together: more than a program has.
+pub(super) const NOTES: usize = 1024;
 
 impl<'a> Walk<'a, '_> {
     /// Walks from the first node until the transitions end, and gives the number of records.
@@ -171,8 +167,8 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Opens the buffers that ops take strings from.
-    fn open_parts(&mut self, ops: &[Op]) -> Result<(), Unfit> {
-        let mut buffers = ops.iter().filter_map(Op::string_buffer);
+    fn open_parts(&mut self, ops: &[Note]) -> Result<(), Unfit> {
+        let mut buffers = ops.iter().filter_map(|op| string_buffer(*op));
         buffers.try_for_each(|buffer| self.part(buffer).map(drop))
     }
 
@@ -184,8 +180,7 @@ impl<'a> Walk<'a, '_> {
         self.spend()?;
         self.transitions.repeats = at.hop % 4;
         if step.kind == Kind::Capture {
-            let row = self.row_at(at.records);
-            node = self.capture(index, Leaf::at(step.target), row)?;
+            node = self.capture(index, step, at.records)?;
         } else {
             let (index, hop) = hops.step(node, step, &self.nodes.paths)?;
             self.open_parts(hops.new_ops())?;
@@ -213,100 +208,82 @@ impl<'a> Walk<'a, '_> {
         Ok(())
     }
 
-    /// The row of the message that the walk is in, behind this number of records. Records begin outside of all
-    /// messages, where it is their number.
-    fn row_at(&self, records: u32) -> u32 {
-        self.row.row.wrapping_add(records.wrapping_sub(self.row.records))
-    }
-
     /// Executes the programs of a log.
     #[inline(never)]
     fn execute(&mut self, hops: &Hops, log: &[Event]) -> Result<(), Unfit> {
-        let Row { mut row, mut records } = self.row;
-        let mut most_ops = self.most_ops;
-        for event in log {
-            let program = hops.program(*event as u32 as usize);
-            let ops = hops.ops(program)?;
-            most_ops = most_ops.checked_sub(ops.len()).ok_or(Unfit)?;
-            let begun = (event >> 32) as u32;
-            row = row.wrapping_add(begun.wrapping_sub(records));
-            records = begun;
-            for op in ops {
-                row = row.wrapping_add(u32::from(op.records));
-                records = records.wrapping_add(u32::from(op.records));
-                if op.kind == OpKind::Value {
-                    self.occurrences.value(row, Leaf::at(op.target), op.form);
-                } else {
-                    row = self.execute_other(op, row)?;
-                }
-            }
-            self.size.add(program.size.into());
-        }
-        (self.row, self.most_ops) = (Row { row, records }, most_ops);
-        Ok(())
+        let mut notes = std::mem::take(self.notes);
+        let executed = self.execute_with(&mut notes, hops, log);
+        *self.notes = notes;
+        executed
     }
 
     #[inline(always)]
-    fn execute_other(&mut self, op: &Op, row: u32) -> Result<u32, Unfit> {
-        match op.kind {
-            OpKind::Text => {
-                self.occurrences.value(row, Leaf::at(op.target), op.form);
-                self.size.add(self.parts.take_string(op.size)?);
+    fn execute_with(&mut self, notes: &mut [Note], hops: &Hops, log: &[Event]) -> Result<(), Unfit> {
+        let mut len = 0;
+        for event in log {
+            let program = hops.program(*event as u32 as usize);
+            if len + usize::from(program.len) > notes.len() {
+                self.take(notes.get(..len).unwrap_or_default())?;
+                len = 0;
             }
-            OpKind::OpenEnd => {
-                self.size.end(op.size, op.form);
-                return Ok(self.occurrences.open(Message::at(op.target), row));
-            }
-            OpKind::CloseBegin => {
-                self.size.begin(op.size)?;
-                return Ok(self.occurrences.close(Message::at(op.target)));
-            }
-            OpKind::String => self.size.add(self.parts.take_string(op.target)?),
-            OpKind::Open => return Ok(self.occurrences.open(Message::at(op.target), row)),
-            OpKind::Close => return Ok(self.occurrences.close(Message::at(op.target))),
-            OpKind::End => self.size.end(op.size, op.form),
-            OpKind::Begin => self.size.begin(op.size)?,
-            _ => self.rare(*op, row)?,
+            hops.copy(program, (event >> 32) as u32, notes.get_mut(len..).unwrap_or_default())?;
+            len += usize::from(program.len);
         }
-        Ok(row)
+        self.take(notes.get(..len).unwrap_or_default())
     }
 
-    #[inline(never)]
-    fn rare(&mut self, op: Op, row: u32) -> Result<(), Unfit> {
-        match op.kind {
-            OpKind::Member => self.member(row, Leaf::at(op.target), op.form)?,
+    /// Executes ops.
+    fn take(&mut self, mut ops: &[Note]) -> Result<(), Unfit> {
+        self.most_ops = self.most_ops.checked_sub(ops.len()).ok_or(Unfit)?;
+        loop {
+            let noted = self.occurrences.note_all(ops);
+            let Some((op, behind)) = ops.get(noted..).and_then(<[Note]>::split_first) else { return Ok(()) };
+            self.other(*op)?;
+            ops = behind;
+        }
+    }
+
+    fn other(&mut self, op: Note) -> Result<(), Unfit> {
+        let layout = self.nodes.paths.layout();
+        match OpKind::of(op).ok_or(Unfit)? {
+            OpKind::Value => self.value(op.records(), Leaf::at(op.target()), op.form())?,
+            OpKind::Open => self.occurrences.open(layout, Message::at(op.target()), op.records()),
             OpKind::Mismatch => self.occurrences.mismatch(),
             OpKind::Message => {
-                let layout = self.nodes.paths.layout();
-                let message = self.nodes.paths.get(op.target)?.message.ok_or(Unfit)?;
-                self.nodes.paths.count_message(op.target);
-                if layout.notes_opening(message) {
-                    self.occurrences.open(message, row);
-                }
+                let message = self.nodes.paths.get(op.target())?.message.ok_or(Unfit)?;
+                self.nodes.paths.count_message(op.target());
+                self.occurrences.open(layout, message, op.records());
+            }
+            OpKind::Bytes => self.size.add(op.form().into()),
+            OpKind::String => self.size.add(self.parts.take_string(op.target())?),
+            OpKind::End => self.size.end(op.form()),
+            OpKind::Begin => self.size.begin()?,
+            OpKind::Give => {
+                let message = Message::at(op.target());
+                self.size.give(message.index(), self.occurrences.row(layout, message, op.records()));
             }
             OpKind::Varint => {
-                let bytes = self.part(op.target.into())?.take(op.form.into())?;
+                let bytes = self.part(op.target().into())?.take(op.form().into())?;
                 if bytes.iter().any(|byte| byte & 0x80 != 0) {
                     return Err(Unfit);
                 }
-                self.size.add(op.form.into());
+                self.size.add(op.form().into());
             }
             OpKind::Fixed => {
-                self.part(op.target.into())?.take(op.form.into())?;
-                self.size.add(op.form.into());
+                self.part(op.target().into())?.take(op.form().into())?;
+                self.size.add(op.form().into());
             }
-            _ => return Err(Unfit),
         }
         Ok(())
     }
 
-    /// A value of `leaf`, which is a member of a oneof. Of a closed enum only its own numbers are.
-    fn member(&mut self, row: u32, leaf: Leaf, form: u8) -> Result<(), Unfit> {
+    /// A value of `leaf`, whose row is chosen. Members of a closed enum are only its own numbers.
+    fn value(&mut self, records: u32, leaf: Leaf, form: u8) -> Result<(), Unfit> {
         let layout = self.nodes.paths.layout();
         if layout.chooses(leaf) && !layout.counts(leaf, self.number(leaf, form)?) {
-            self.occurrences.discard(leaf, form);
+            self.occurrences.discard(layout, leaf, form);
         } else {
-            self.occurrences.member(layout, row, leaf, form);
+            self.occurrences.value(layout, records, leaf, form);
         }
         Ok(())
     }
@@ -323,17 +300,20 @@ impl<'a> Walk<'a, '_> {
         Ok(sevens.fold(0, |value, (shift, byte)| value | u64::from(byte & 0x7f).wrapping_shl(shift)))
     }
 
-    /// Puts together a value of `leaf` whose end is the node `index`; gives the node of its begin.
-    fn capture(&mut self, index: usize, leaf: Leaf, row: u32) -> Result<&'a Node, Unfit> {
-        let begin = self.captured.len();
+    /// Puts together a value whose end is the node `index`; gives the node of its begin.
+    fn capture(&mut self, index: usize, step: Step, records: u32) -> Result<&'a Node, Unfit> {
+        let (begin, leaf) = (self.captured.len(), Leaf::at(step.target));
         let last = self.capture_message(index)?;
-        let tag = self.nodes.node(index)?.literal.len;
-        self.size.submessage(self.captured.len() - begin, tag);
-        self.nodes.paths.captured(leaf, (begin as u32, self.captured.len() as u32));
-        match self.nodes.paths.layout().is_member(leaf) {
-            true => self.occurrences.member(self.nodes.paths.layout(), row, leaf, CAPTURED),
-            false => self.occurrences.value(row, leaf, CAPTURED),
+        let layout = self.nodes.paths.layout();
+        if layout.needs_counting(leaf) {
+            let tag = self.nodes.node(index)?.literal.len;
+            self.size.submessage(self.captured.len() - begin, tag);
+            if let Some(holder) = self.nodes.paths.measured(step.path)? {
+                self.size.give(holder.index(), self.occurrences.row(layout, holder, records));
+            }
         }
+        self.nodes.paths.captured(leaf, (begin as u32, self.captured.len() as u32));
+        self.occurrences.value(layout, records, leaf, CAPTURED);
         Ok(last)
     }
 }
