@@ -31,8 +31,9 @@ const MOST_BYTES_OF_STEP: u64 = 10;
 /// Transitions that one byte stands for: that of its offset, and up to three to the base itself.
 const MOST_TRANSITIONS_OF_BYTE: u64 = 4;
 
-/// Detours between two other nodes.
-const MOST_DETOURS: u64 = 4;
+/// Detours from one node to the next that is none: through the lists of successors of one node, then of all, which are
+/// trees of blocks of 64, and no more than three detours high in a table of [`MAX_HEADER_SIZE`]; and between the two.
+const MOST_DETOURS: u64 = 7;
 
 /// Decodes transposed chunks; keeps the memory of the buckets from chunk to chunk.
 #[derive(Debug, Default)]
@@ -199,15 +200,14 @@ fn check_output_size(
     Ok(())
 }
 
-/// The most steps of a walk. Each of them puts a byte, completes a record, or is a detour; half of the begins and ends
-/// of submessages put two bytes, and the others none.
+/// The most steps of a walk, for its claimed output and for the bytes of transitions that are there.
 ///
-/// Detours are what writers need to get from node to node. In their machines a transition comes behind each detour,
-/// of which a byte has [`MOST_TRANSITIONS_OF_BYTE`], and no more than [`MOST_DETOURS`] come between two other nodes:
-/// there is one from a private list of successors to the public one, and one for each level of a list, whose blocks
-/// have 63 entries. Others may have as many more as there are nodes.
+/// Each step puts a byte, completes a record, or is a detour. (Of begin and end of a submessage one puts two bytes.) A
+/// detour of a known writer is followed by a transition of its own, and few of them lead from one other node to the
+/// next. A machine may have as many more as it has nodes.
 fn step_budget(header: &ChunkHeader, table: &Header, transitions: u64) -> u64 {
     let output = header.decoded_data_size.saturating_add(header.num_records);
-    let detours = transitions.saturating_mul(MOST_TRANSITIONS_OF_BYTE).min(output.saturating_mul(MOST_DETOURS));
+    let detours =
+        transitions.saturating_mul(MOST_TRANSITIONS_OF_BYTE).min(output.saturating_mul(MOST_DETOURS));
     output.saturating_add(detours).saturating_add(table.nodes.len() as u64)
 }
