@@ -60,7 +60,9 @@ impl RecordBlock {
 
     /// The bytes of all records, in order.
     pub fn records(&self) -> impl Iterator<Item = &[u8]> {
-        self.places.iter().map(|&(begin, end)| &self.data[begin as usize..end as usize])
+        let record =
+            |&(begin, end): &(u32, u32)| self.data.get(begin as usize..end as usize).unwrap_or_default();
+        self.places.iter().map(record)
     }
 
     /// The records of the rows from `first_row` on that `keep` says. They share the buffer.
@@ -68,13 +70,13 @@ impl RecordBlock {
         let (mut places, mut segments) = (Vec::new(), Vec::<Segment>::new());
         let mut next = None;
         for (at, _) in keep.into_iter().enumerate().filter(|(_, keep)| *keep) {
-            let row = first_row + at;
+            let row = first_row.saturating_add(at);
             let Some(&place) = self.places.get(row) else { break };
             let position = self.position(row);
             if next != Some(position) {
                 segments.push(Segment { first_row: places.len(), position });
             }
-            next = Some(position + 1);
+            next = position.checked_add(1);
             places.push(place);
         }
         Self { data: self.data.clone(), places, segments }
@@ -84,7 +86,7 @@ impl RecordBlock {
     pub fn position(&self, row: usize) -> u64 {
         let at = self.segments.partition_point(|segment| segment.first_row <= row);
         match at.checked_sub(1).and_then(|at| self.segments.get(at)) {
-            Some(segment) => segment.position + (row - segment.first_row) as u64,
+            Some(segment) => segment.position.saturating_add(row.saturating_sub(segment.first_row) as u64),
             None => 0,
         }
     }
@@ -111,10 +113,11 @@ impl RecordBlockBuilder {
 
     /// Whether `block` still fits in the 4 GiB of one buffer.
     pub fn fits(&self, block: &RecordBlock) -> bool {
-        self.data.len() + block.data.len() <= u32::MAX as usize
+        self.data.len().saturating_add(block.data.len()) <= u32::MAX as usize
     }
 
     /// Copies the records of `block` behind those gathered. The caller has asked [`Self::fits`].
+    #[expect(clippy::arithmetic_side_effects, reason = "the data fit in 4 GiB, and the rows in memory")]
     pub fn append(&mut self, block: &RecordBlock) {
         let (rows, shift) = (self.places.len(), self.data.len() as u32);
         self.data.extend_from_slice(&block.data);

@@ -47,8 +47,8 @@ impl RowCount {
             let error = if wanted > 0 { self.end.as_mut().and_then(Option::take) } else { None };
             return error.map_or(Ok(None), Err);
         }
-        self.counted -= rows;
-        self.left -= rows;
+        self.counted = self.counted.saturating_sub(rows);
+        self.left = self.left.saturating_sub(rows);
         let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
         Ok(Some(RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?))
     }

@@ -23,6 +23,17 @@
 //! [`LostRegion`] in the [`ScanCounters`]. [`Connector::verify`] finds all of it, and [`Connector::repair`] copies
 //! what is whole to a file without it. [`Limits`] bound the memory that any file can take.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
+
 mod block;
 mod bounds;
 mod connector;

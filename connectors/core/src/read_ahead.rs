@@ -86,9 +86,8 @@ impl ReadAhead {
         }
         let mut whole = BytesMut::with_capacity(len as usize);
         whole.extend_from_slice(&first);
-        while (whole.len() as u64) < len {
-            let part = self.take_part(len - whole.len() as u64).await?;
-            whole.extend_from_slice(&part);
+        while let Some(left) = len.checked_sub(whole.len() as u64).filter(|left| *left > 0) {
+            whole.extend_from_slice(&self.take_part(left).await?);
         }
         Ok(whole.freeze())
     }
@@ -104,31 +103,30 @@ impl ReadAhead {
         while left > 0 {
             let part = self.take_part(left).await?;
             buffer.extend_from_slice(&part);
-            left -= part.len() as u64;
+            left = left.saturating_sub(part.len() as u64);
         }
         Ok(())
     }
 
     fn check_there(&self, len: u64) -> Result<()> {
         let there = self.file.size.saturating_sub(self.position);
-        if len <= there {
-            return Ok(());
-        }
-        let reason = format!("the file ends {} bytes too early", len - there);
+        let Some(missing) = len.checked_sub(there).filter(|missing| *missing > 0) else { return Ok(()) };
+        let reason = format!("the file ends {missing} bytes too early");
         Err(self.file.corrupt(self.file.size, reason))
     }
 
     /// As many of the next `len` bytes as one window holds, at least one if `len` is not zero.
     async fn take_part(&mut self, len: u64) -> Result<Bytes> {
-        let window_end = self.window_begin + self.window.len() as u64;
+        let window_end = self.window_begin.saturating_add(self.window.len() as u64);
         if len > 0 && !(self.window_begin..window_end).contains(&self.position) {
             self.next_window(len).await?;
         }
-        let skip = (self.position - self.window_begin) as usize;
-        let part =
-            (self.window.len() - skip.min(self.window.len())).min(usize::try_from(len).unwrap_or(usize::MAX));
-        self.position += part as u64;
-        Ok(self.window.slice(skip..skip + part))
+        let skip = usize::try_from(self.position.saturating_sub(self.window_begin)).unwrap_or(usize::MAX);
+        let skip = skip.min(self.window.len());
+        let end = skip.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)).min(self.window.len());
+        let part = self.window.slice(skip..end);
+        self.position = self.position.saturating_add(part.len() as u64);
+        Ok(part)
     }
 
     /// Moves on to the window that holds the position.
@@ -155,9 +153,9 @@ impl ReadAhead {
     }
 
     fn request(&mut self, begin: u64, len: u64) {
-        let aligned = (begin / WINDOW + 1) * WINDOW;
+        let aligned = (begin / WINDOW).saturating_add(1).saturating_mul(WINDOW);
         let enough = if begin < self.limit { aligned.min(self.limit) } else { begin };
-        let least = begin + len.clamp(SMALL_WINDOW, WINDOW);
+        let least = begin.saturating_add(len.clamp(SMALL_WINDOW, WINDOW));
         let end = enough.max(least.min(aligned)).min(self.file.size);
         let file = self.file.clone();
         let bytes = maybe_done(async move { file.read(begin..end).await }.boxed());

@@ -45,14 +45,14 @@ impl ShortReads {
     /// # Errors
     /// As [`RecordFile::read`]; [`crate::Error::Corrupt`] if the file ends before `end`.
     pub async fn bytes(&mut self, begin: u64, end: u64) -> Result<Bytes> {
-        let window_end = self.window_begin + self.window.len() as u64;
+        let window_end = self.window_begin.saturating_add(self.window.len() as u64);
         if begin < self.window_begin || end > window_end {
             self.window = self.read(begin..end.max(begin.saturating_add(self.read_len))).await?;
             self.window_begin = begin;
             self.counters.bytes_scanned.add(self.window.len() as u64);
         }
-        let skip = (begin - self.window_begin) as usize;
-        let wanted = skip..skip + end.saturating_sub(begin) as usize;
+        let skip = begin.saturating_sub(self.window_begin);
+        let wanted = skip as usize..skip.saturating_add(end.saturating_sub(begin)) as usize;
         if wanted.end > self.window.len() {
             return Err(self.file.corrupt(self.file.size, "the file ends too early"));
         }

@@ -11,6 +11,7 @@ use recordfusion_core::{RecordBlock, Result, ScanCounters};
 
 use crate::decoded::Arrays;
 use crate::encode::Hint;
+use crate::extent::Extent;
 use crate::messages::MessageDecoder;
 use crate::options::MetadataColumn;
 use crate::rows::{RowDecoder, Rows};
@@ -34,6 +35,7 @@ pub struct BatchDecoder {
     /// `None` for records that are plain bytes.
     rows: Option<RowDecoder>,
     restore: Option<Restore>,
+    extent: Extent,
 }
 
 /// How decoded columns become those that the records were made of.
@@ -72,7 +74,8 @@ impl BatchDecoder {
         rows: Option<RowDecoder>,
         restore: Option<Restore>,
     ) -> Self {
-        Self { schema, columns, rows, restore }
+        let extent = rows.as_ref().map(RowDecoder::extent).unwrap_or_default();
+        Self { schema, columns, rows, restore, extent }
     }
 
     /// The columns of the batches.
@@ -95,7 +98,9 @@ impl BatchDecoder {
         rows: Range<usize>,
         counters: &ScanCounters,
     ) -> Result<DecodedBatch> {
-        let rows = rows.start.min(block.len())..rows.end.min(block.len());
+        let begin = rows.start.min(block.len());
+        let rows = begin..rows.end.min(block.len());
+        let rows = begin..begin + self.extent.rows_of_batch(block, &rows);
         let mut decoded = match &mut self.rows {
             Some(decoder) => decoder.decode(file, block, rows, counters)?,
             None => {
@@ -134,6 +139,11 @@ impl BatchDecoder {
         counters.records_decoded.add(count as u64);
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
+    }
+
+    /// Whether the columns of so many rows and items with so many bytes are small enough to be made at once.
+    pub(crate) fn holds(&self, rows: u64, items: u64, bytes: u64) -> bool {
+        self.extent.holds(rows, items, bytes)
     }
 
     /// The place among the columns of the records that a column is, as it is decoded.

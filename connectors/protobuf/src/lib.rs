@@ -10,6 +10,7 @@ pub mod descriptor;
 mod encode;
 mod enum_names;
 mod example;
+mod extent;
 mod fault;
 mod finish;
 mod map_entries;

@@ -1,5 +1,16 @@
 //! Records that are messages to arrays.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryArray};
@@ -111,13 +122,14 @@ impl MessageDecoder {
         for row in rows {
             let (begin, end) = block.places().get(row).copied().unwrap_or_default();
             walk.record(count, begin, end)?;
-            count += 1;
+            count = count.saturating_add(1);
         }
         let mismatches = walk.mismatches;
         self.finish(&ViewBuffers::Shared(block.data().clone()), count, mismatches)
     }
 
     /// The arrays of records whose values are in the columns.
+    #[expect(clippy::indexing_slicing, reason = "the plan has the places of its own columns")]
     fn finish(&mut self, buffers: &ViewBuffers, count: usize, mismatches: u64) -> Decoded<Arrays> {
         let mut finish = Finish {
             plan: &self.plan,
@@ -146,6 +158,7 @@ impl MessageDecoder {
         Ok(Arrays { columns: arrays, unknown, tally, mismatches, incomplete })
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the plan has the places of its own columns")]
     fn unknown_fields(&mut self, column: u32, rows: usize) -> Decoded<ArrayRef> {
         let (offsets, bytes) = self.columns.bytes[column as usize].take::<i32>(rows)?;
         let offsets = OffsetBuffer::new(offsets.into());

@@ -1,5 +1,16 @@
 //! Records that are plain text: option `payload`.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
+
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;

@@ -1,5 +1,16 @@
 //! How the records of a table become columns.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
+
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -140,15 +151,19 @@ impl RecordDecoder {
     pub fn scan(&self, projection: &Projection) -> Result<BatchDecoder> {
         let indices: Vec<usize> = projection.columns.iter().map(|column| column.index).collect();
         let schema = Arc::new(self.schema.project(&indices)?);
-        let of_records = self.schema.fields().len() - self.metadata.len();
+        let of_records = self.schema.fields().len().saturating_sub(self.metadata.len());
         let mut wanted: Vec<ColumnProjection> = Vec::new();
         let mut columns = Vec::new();
         for column in &projection.columns {
             columns.push(match column.index.checked_sub(of_records) {
-                Some(metadata) => OutputColumn::Metadata(self.metadata[metadata]),
+                Some(metadata) => {
+                    let missing = || Error::Schema(format!("there is no column {}", column.index));
+                    OutputColumn::Metadata(*self.metadata.get(metadata).ok_or_else(missing)?)
+                }
                 None => {
+                    let place = wanted.len();
                     wanted.push(column.clone());
-                    OutputColumn::Payload(wanted.len() - 1)
+                    OutputColumn::Payload(place)
                 }
             });
         }
@@ -245,7 +260,7 @@ fn examples(
     };
     let fields: Vec<FieldRef> = columns.iter().map(|column| Arc::new(column.field(mapping))).collect();
     let twice =
-        |(at, field): &(usize, &FieldRef)| fields[..*at].iter().any(|other| other.name() == field.name());
+        |(at, field): &(usize, &FieldRef)| fields.iter().take(*at).any(|other| other.name() == field.name());
     if let Some((_, field)) = fields.iter().enumerate().find(twice) {
         return Err(Error::Schema(format!(
             "two features make the column '{}' (option 'names' says how columns are named)",

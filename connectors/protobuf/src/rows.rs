@@ -9,6 +9,7 @@ use recordfusion_core::{Error, RecordBlock, Result, ScanCounters};
 
 use crate::decoded::Arrays;
 use crate::example::ExampleDecoder;
+use crate::extent::Extent;
 use crate::fault::{Fault, FaultKind, Result as Decoded};
 use crate::messages::MessageDecoder;
 use crate::options::OnBadRecord;
@@ -48,6 +49,14 @@ impl Decoder {
         }
     }
 
+    /// The places of the columns.
+    fn extent(&self) -> Extent {
+        match self {
+            Self::Messages(messages) => messages.plan().extent(),
+            Self::Examples(_) | Self::Text(_) => Extent { row: self.leaves(), item: 0 },
+        }
+    }
+
     /// How many leaf columns are decoded.
     fn leaves(&self) -> u64 {
         match self {
@@ -75,6 +84,11 @@ impl RowDecoder {
     /// A decoder of records of the message type `name`.
     pub(crate) fn new(decoder: Decoder, name: Option<String>, on_bad_record: OnBadRecord) -> Self {
         Self { decoder, name, on_bad_record, batches: 0 }
+    }
+
+    /// The places of the columns.
+    pub(crate) fn extent(&self) -> Extent {
+        self.decoder.extent()
     }
 
     /// The decoder of messages, if it may take them without their bytes: no record is judged as a whole.

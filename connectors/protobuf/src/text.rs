@@ -1,5 +1,16 @@
 //! Arrays of strings, with their UTF-8 checked or mended (section 6 of the mapping).
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
+
 use std::sync::Arc;
 
 use arrow::array::{
@@ -43,6 +54,11 @@ pub(crate) fn views_of_strings(
 
 /// Whether all `views` lie in `buffers` and are UTF-8. Most strings are ASCII, which takes a few operations for
 /// the short ones that lie in the view itself.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a short string has at most INLINE bytes, behind the four of the length"
+)]
 fn are_utf8(views: &[u128], buffers: &[Buffer]) -> bool {
     const HIGH_BITS: u128 = 0x8080_8080_8080_8080_8080_8080 << 32;
     views.iter().all(|&view| {
@@ -106,10 +122,10 @@ pub(crate) fn strings<O: OffsetSizeTrait>(
 fn mend(bytes: &[u8], utf8: Utf8, tally: &mut Tally) -> Option<String> {
     String::from_utf8(bytes.to_vec()).ok().or_else(|| {
         if utf8 == Utf8::Null {
-            tally.nulled += 1;
+            tally.nulled = tally.nulled.saturating_add(1);
             return None;
         }
-        tally.mended += 1;
+        tally.mended = tally.mended.saturating_add(1);
         Some(String::from_utf8_lossy(bytes).into_owned())
     })
 }

@@ -4,10 +4,15 @@
 //! end of `bytes`. Where a function that is not inlined takes over, it gets a copy of the place: the caller's
 //! can then stay in a register.
 
-// Places are never beyond the end of the bytes, so that steps from there do not overflow.
 #![cfg_attr(
     not(test),
-    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use thiserror::Error;
@@ -59,6 +64,7 @@ pub(crate) fn tag_of(number: u32, wire_type: u32) -> u32 {
 }
 
 /// A varint of up to ten bytes; bits beyond the 64th are dropped.
+#[expect(clippy::arithmetic_side_effects, reason = "the bytes that are stepped over are there")]
 #[inline(always)]
 pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
     let Some(&low) = bytes.get(*at) else { return Err(WireFault::Truncated) };
@@ -79,6 +85,7 @@ pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
 }
 
 /// Eight bytes at once: the bits are gathered without a loop, whatever the length.
+#[expect(clippy::arithmetic_side_effects, reason = "the bytes that are stepped over are there")]
 #[inline]
 fn long_varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
     let rest = bytes.get(*at..).unwrap_or_default();
@@ -98,6 +105,10 @@ fn long_varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
 const CONTINUATION: u64 = 0x8080_8080_8080_8080;
 
 /// Less than eight bytes, the last of a message, as a word; in the bytes that are missing the varint goes on.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "there are less than eight bytes, and one where the last is looked at"
+)]
 #[inline]
 fn last_bytes(rest: &[u8]) -> u64 {
     let missing = CONTINUATION << (8 * rest.len() as u32).min(63);
@@ -124,6 +135,7 @@ fn gather_sevens(word: u64) -> u64 {
     (word & 0x0000_0000_0fff_ffff) | (word & 0x0fff_ffff_0000_0000) >> 4
 }
 
+#[expect(clippy::arithmetic_side_effects, reason = "there are at most ten bytes, which are there")]
 #[cold]
 fn varint_by_bytes(rest: &[u8], at: &mut usize) -> Result<u64> {
     let mut value = 0;
@@ -138,6 +150,7 @@ fn varint_by_bytes(rest: &[u8], at: &mut usize) -> Result<u64> {
 }
 
 /// Passes over a varint.
+#[expect(clippy::arithmetic_side_effects, reason = "the bytes that are stepped over are there")]
 #[inline(always)]
 pub(crate) fn pass_varint(bytes: &[u8], at: &mut usize) -> Result<()> {
     // Where eight bytes are left the first stop bit tells the length.
@@ -163,6 +176,7 @@ pub(crate) fn to_varint(mut value: u64) -> Vec<u8> {
 }
 
 /// A tag: field number and wire type. The field number may still be 0.
+#[expect(clippy::arithmetic_side_effects, reason = "the bytes that are stepped over are there")]
 #[inline(always)]
 pub(crate) fn tag(bytes: &[u8], at: &mut usize) -> Result<u32> {
     let Some(&low) = bytes.get(*at) else { return Err(WireFault::Truncated) };
@@ -189,13 +203,14 @@ fn long_tag(bytes: &[u8], at: &mut usize) -> Result<u32> {
         WireFault::LongVarint => WireFault::LongTag,
         other => other,
     })?;
-    if *at - start > 5 {
+    if at.saturating_sub(start) > 5 {
         return Err(WireFault::LongTag);
     }
     u32::try_from(value).map_err(|_| WireFault::LongTag)
 }
 
 /// A length, as the end of what it measures.
+#[expect(clippy::arithmetic_side_effects, reason = "no place is beyond the end of the bytes")]
 #[inline(always)]
 pub(crate) fn length(bytes: &[u8], at: &mut usize) -> Result<usize> {
     let length = varint(bytes, at)?;
@@ -206,6 +221,7 @@ pub(crate) fn length(bytes: &[u8], at: &mut usize) -> Result<usize> {
 }
 
 /// Four bytes, little endian.
+#[expect(clippy::arithmetic_side_effects, reason = "the bytes that are stepped over are there")]
 #[inline(always)]
 pub(crate) fn fixed32(bytes: &[u8], at: &mut usize) -> Result<u32> {
     let word = bytes.get(*at..).and_then(<[u8]>::first_chunk).ok_or(WireFault::Truncated)?;
@@ -214,6 +230,7 @@ pub(crate) fn fixed32(bytes: &[u8], at: &mut usize) -> Result<u32> {
 }
 
 /// Eight bytes, little endian.
+#[expect(clippy::arithmetic_side_effects, reason = "the bytes that are stepped over are there")]
 #[inline(always)]
 pub(crate) fn fixed64(bytes: &[u8], at: &mut usize) -> Result<u64> {
     let word = bytes.get(*at..).and_then(<[u8]>::first_chunk).ok_or(WireFault::Truncated)?;
@@ -247,7 +264,7 @@ pub(crate) fn skip(bytes: &[u8], at: &mut usize, tag: u32, depth: u32) -> Result
         wire_type::FIXED32 => fixed32(bytes, at).map(drop),
         wire_type::START_GROUP => {
             let mut place = *at;
-            let skipped = skip_group(bytes, &mut place, tag >> 3, depth + 1);
+            let skipped = skip_group(bytes, &mut place, tag >> 3, depth.saturating_add(1));
             *at = place;
             skipped
         }

@@ -33,12 +33,7 @@ pub mod payload;
 mod read;
 mod repair;
 mod scan;
-#[allow(clippy::arithmetic_side_effects, reason = "the numbers are those of rows in memory, not of a file")]
 mod sink;
-#[allow(
-    clippy::arithmetic_side_effects,
-    reason = "the numbers are those of records in memory, not of a file"
-)]
 pub mod write;
 
 pub use connector::RecordioConnector;

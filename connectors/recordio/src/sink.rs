@@ -228,9 +228,9 @@ impl Chunker for PlainChunker {
         if let Some(row) = (0..records.len()).find(|&row| records.is_null(row)) {
             let column = batch.schema_ref().field(0).name().clone();
             let reason = "it is NULL, and a record cannot be".to_string();
-            return Err(Error::BadValue { column, row: self.rows + row as u64, reason });
+            return Err(Error::BadValue { column, row: self.rows.saturating_add(row as u64), reason });
         }
-        self.rows += batch.num_rows() as u64;
+        self.rows = self.rows.saturating_add(batch.num_rows() as u64);
         push_records(records.iter().flatten(), &mut self.chunk)
     }
 

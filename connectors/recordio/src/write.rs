@@ -65,10 +65,10 @@ pub struct ChunkRecords {
 impl ChunkRecords {
     /// Whether a record of `len` bytes goes into this chunk, and not into the next one. A first record always does.
     pub fn has_room(&self, len: usize, options: &WriterOptions) -> bool {
-        let bytes = self.payload.len() as u64 - u64::from(self.count) * LENGTH_LEN;
-        let payload = self.payload.len() as u64 + LENGTH_LEN + len as u64;
+        let lengths = u64::from(self.count).saturating_mul(LENGTH_LEN);
+        let payload = self.payload_with(len);
         self.count == 0
-            || bytes + len as u64 <= options.max_chunk_bytes
+            || payload.saturating_sub(lengths).saturating_sub(LENGTH_LEN) <= options.max_chunk_bytes
                 && payload <= MAX_PAYLOAD
                 && options.max_chunk_records.is_none_or(|most| u64::from(self.count) < most)
     }
@@ -78,15 +78,20 @@ impl ChunkRecords {
     /// # Errors
     /// [`WriteError::TooLarge`].
     pub fn push(&mut self, record: &[u8]) -> Result<(), WriteError> {
-        let payload = self.payload.len() as u64 + LENGTH_LEN + record.len() as u64;
+        let payload = self.payload_with(record.len());
         let length = match u32::try_from(record.len()) {
             Ok(length) if payload <= u64::from(u32::MAX) => length,
             _ => return Err(WriteError::TooLarge(record.len() as u64)),
         };
         self.payload.extend(length.to_le_bytes());
         self.payload.extend_from_slice(record);
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         Ok(())
+    }
+
+    /// Bytes of the payload with one more record, of `len` bytes.
+    fn payload_with(&self, len: usize) -> u64 {
+        (self.payload.len() as u64).saturating_add(LENGTH_LEN).saturating_add(len as u64)
     }
 
     /// Number of records.

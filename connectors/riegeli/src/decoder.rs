@@ -32,8 +32,8 @@ impl ChunkDecoder {
         Self { decompressor: Decompressor::default(), transposed: TransposedDecoder::default(), limits }
     }
 
-    /// A decoder that also refuses what the reference implementation ignores: bytes left over in the
-    /// buffers of transposed chunks.
+    /// A decoder that also refuses what readers ignore and no writer leaves: bytes of transposed chunks that belong to
+    /// no field. It is for tests of writers.
     pub fn strict() -> Self {
         let mut decoder = Self::default();
         decoder.transposed.check_leftovers = true;

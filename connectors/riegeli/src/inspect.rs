@@ -122,13 +122,14 @@ pub(crate) async fn read_footer(
     Footer::parse(&records.ok_or_else(missing)?, index).map_err(Damage::at(index))
 }
 
-/// Checks every hash, decodes every chunk, and checks the index of an ArrayRecord file; goes on behind faults.
+/// Checks every hash, decodes every chunk, and checks the index of an ArrayRecord file; goes on behind faults. A fault is
+/// what a scan finds: bytes of a transposed chunk that belong to no field are none, to the reference reader neither.
 pub(crate) async fn verify(file: &RecordFile, options: ContainerOptions) -> ReadResult<Verification> {
     let counters = Arc::new(ScanCounters::default());
     let index = data_part_of_damaged(file, &counters).await?.size;
     let chunks = ChunkScan::new(file.clone(), 0..file.size, options.skipping(), Arc::clone(&counters));
     let mut chunks = chunks.with_all_data();
-    let mut decoder = ChunkDecoder::strict();
+    let mut decoder = ChunkDecoder::with_limits(options.limits);
     let mut verification = Verification::default();
     while let Some(chunk) = chunks.next().await? {
         match check(&chunk, index, &mut decoder) {

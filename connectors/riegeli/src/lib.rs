@@ -46,7 +46,7 @@ mod wire;
 #[allow(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    reason = "the numbers here are those of records in memory and of tables made of them, not of a file"
+    reason = "the numbers here are those of records in memory and of tables made of them; what reads bytes denies this"
 )]
 pub mod write;
 

@@ -6,6 +6,9 @@ use futures::TryStreamExt;
 use futures::executor::block_on;
 use recordfusion_core::{Connector, Error, LostRegion, Options, Result, ScanCounters};
 use recordfusion_riegeli::RiegeliConnector;
+use recordfusion_riegeli::hash::hash;
+use recordfusion_riegeli::header::ChunkHeader;
+use recordfusion_riegeli::write::{EncodedChunk, FileWriter, WriterOptions};
 
 use crate::support::*;
 
@@ -97,6 +100,35 @@ fn an_index_is_made_anew() {
                 assert_eq!(file.lost.len(), 1, "{name} byte {at}");
             }
         }
+    }
+}
+
+/// A file with one transposed chunk of the records `08 05` to `08 08`, in whose only buffer there are `more` bytes.
+fn file_with_bytes_of_no_field(more: u8) -> Vec<u8> {
+    let len = 4 + more;
+    let header = [0, 12, 1, 1, len, len, 2, 8, 3, 3, 0, 0, 0, 0];
+    let data = [&header[..], &[8, 7, 6, 5], &vec![1; more.into()], &[2]].concat();
+    let header = ChunkHeader {
+        data_size: data.len() as u64,
+        data_hash: hash(&data),
+        chunk_type: b't',
+        num_records: 4,
+        decoded_data_size: 8,
+    };
+    let mut file = Vec::new();
+    let mut writer = FileWriter::create(&WriterOptions::default(), &mut file);
+    writer.write(&EncodedChunk { header, data }, &mut file).expect("is short");
+    file
+}
+
+#[test]
+fn bytes_of_no_field_are_no_fault() {
+    for more in [0, 1, 9] {
+        let bytes = file_with_bytes_of_no_field(more);
+        let (records, error) = read(&bytes);
+        assert!(error.is_none() && records == [5, 6, 7, 8].map(|value| vec![8, value]), "{more}: {error:?}");
+        let file = check("no field", &bytes).expect("sound");
+        assert!(file.lost.is_empty() && file.bytes == bytes, "{more}");
     }
 }
 

@@ -134,7 +134,8 @@ fn oneofs(first: &Message, second: &Message) -> Option<String> {
 fn oneof_sizes(message: &Message) -> HashMap<usize, usize> {
     let mut sizes = HashMap::new();
     for oneof in message.fields.iter().filter_map(|field| field.oneof) {
-        *sizes.entry(oneof).or_insert(0) += 1;
+        let size: &mut usize = sizes.entry(oneof).or_insert(0);
+        *size = size.saturating_add(1);
     }
     sizes
 }

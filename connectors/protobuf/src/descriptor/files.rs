@@ -124,6 +124,6 @@ fn add_well_known(files: &mut Vec<FileDescriptorProto>) {
                 files.push(file);
             }
         }
-        at += 1;
+        at = at.saturating_add(1);
     }
 }

@@ -3,17 +3,6 @@
 //! An element of two bytes becomes a struct of hundreds of bytes, so the length of the input alone does
 //! not bound the memory that decoding takes.
 
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::arithmetic_side_effects
-    )
-)]
-
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 
 use super::DescriptorError;

@@ -54,7 +54,7 @@ pub(crate) fn unescape(text: &str) -> Option<Vec<u8>> {
             b'\\' | b'\'' | b'"' | b'?' => escape,
             b'x' | b'X' => number(&mut rest, 16, 2)?,
             b'0'..=b'7' => {
-                rest = text.as_bytes().get(text.len() - rest.len() - 1..)?;
+                rest = text.as_bytes().get(text.len().checked_sub(rest.len())?.checked_sub(1)?..)?;
                 number(&mut rest, 8, 3)?
             }
             _ => return None,
@@ -73,7 +73,7 @@ fn number(rest: &mut &[u8], radix: u32, most: usize) -> Option<u8> {
 
 /// A quoted text literal of these bytes. Text that is UTF-8 stays readable.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
-    let mut literal = String::with_capacity(bytes.len() + 2);
+    let mut literal = String::with_capacity(bytes.len().saturating_add(2));
     literal.push('"');
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {

@@ -148,11 +148,13 @@ impl Descriptors {
     }
 
     /// The message type behind an id of these descriptors.
+    #[expect(clippy::indexing_slicing, reason = "an id is made together with its message")]
     pub fn message(&self, id: MessageId) -> &Message {
         &self.messages[id.0 as usize]
     }
 
     /// The enum type behind an id of these descriptors.
+    #[expect(clippy::indexing_slicing, reason = "an id is made together with its enum")]
     pub fn enumeration(&self, id: EnumId) -> &Enum {
         &self.enums[id.0 as usize]
     }

@@ -131,7 +131,7 @@ impl<'s, 'a> Linker<'s, 'a> {
             if let Some(message) = self.descriptors.messages.get_mut(self.linked) {
                 (message.fields, message.oneofs) = (fields, oneofs);
             }
-            self.linked += 1;
+            self.linked = self.linked.saturating_add(1);
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl<'s, 'a> Linker<'s, 'a> {
                 numbers_differ(&message.full_name, message.fields.iter().chain(&extensions))?;
                 message.extensions = extensions;
             }
-            at += 1;
+            at = at.saturating_add(1);
         }
         Ok(())
     }

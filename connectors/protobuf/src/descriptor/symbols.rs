@@ -248,7 +248,7 @@ impl<'a> Collector<'a> {
 /// # Errors
 /// [`DescriptorError::Name`] if it is no identifier or too long.
 pub(crate) fn full_name(scope: &Scope<'_>, name: &str) -> Result<String, DescriptorError> {
-    if !is_identifier(name) || scope.name.len() + name.len() >= MAX_NAME {
+    if !is_identifier(name) || scope.name.len().saturating_add(name.len()) >= MAX_NAME {
         return Err(bad_name(scope.file, name));
     }
     Ok(join(&scope.name, name))

@@ -2,16 +2,6 @@
 //! records are read, and what .proto text shows. Services, source positions and custom options are
 //! passed over. Names and numbers are those of that file; so are the docs of the fields.
 
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::arithmetic_side_effects
-    )
-)]
 #![allow(missing_docs)]
 
 use prost::Message;

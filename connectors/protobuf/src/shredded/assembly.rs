@@ -16,6 +16,9 @@ use crate::columns::Columns;
 use crate::finish::ViewBuffers;
 use crate::plan::{Op, Place, Plan, Slot};
 
+/// Least bytes of a value in a record: a tag, and a byte.
+const LEAST_VALUE: u64 = 2;
+
 /// Puts the values of one walk to their rows.
 pub struct Assembly<'a> {
     plan: &'a Plan,
@@ -186,6 +189,10 @@ impl BatchDecoder {
         fill: impl FnOnce(&mut Assembly<'_>) -> Result<(), Unfit>,
     ) -> Result<RecordBatch, Unfit> {
         let rows = occurrences.records;
+        let (items, values) = occurrences.extent();
+        if !self.holds(rows as u64, items, values.saturating_mul(LEAST_VALUE)) {
+            return Err(Unfit);
+        }
         let messages = self.shreddable_mut().ok_or(Unfit)?;
         let arrays = messages.assemble(layout, occurrences, fill)?;
         self.shredded_batch(arrays, file, position..position + rows as u64, counters).map_err(|_| Unfit)

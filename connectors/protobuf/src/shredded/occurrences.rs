@@ -156,6 +156,12 @@ impl Occurrences {
         if most >= MAX_ROWS { Err(Unfit) } else { Ok(()) }
     }
 
+    /// How many messages were met below the records, and how many values and messages together.
+    pub(super) fn extent(&self) -> (u64, u64) {
+        let noted = |lists: &[List]| lists.iter().map(|list| list.noted.len() as u64).sum();
+        (noted(self.lists.get(..self.messages).unwrap_or_default()), noted(&self.lists))
+    }
+
     /// A known field with another wire type.
     pub fn mismatch(&mut self) {
         self.mismatches += 1;

@@ -28,6 +28,13 @@ const MAX_HEADER_SIZE: u64 = 4 << 20;
 /// Bytes that one step puts out besides those of a buffer: a tag and a length.
 const MOST_BYTES_OF_STEP: u64 = 10;
 
+/// Transitions that one byte stands for: that of its offset, and up to three to the base itself.
+const MOST_TRANSITIONS_OF_BYTE: u64 = 4;
+
+/// Detours from one node to the next that is none: through the lists of successors of one node, then of all, which are
+/// trees of blocks of 64, and no more than three detours high in a table of [`MAX_HEADER_SIZE`]; and between the two.
+const MOST_DETOURS: u64 = 7;
+
 /// Decodes transposed chunks; keeps the memory of the buckets from chunk to chunk.
 #[derive(Debug, Default)]
 pub struct TransposedDecoder {
@@ -181,9 +188,9 @@ fn check_output_size(
     buffers: &[BufferPart],
     transitions: u64,
 ) -> Result<(), ChunkFault> {
-    let lens = buffers.iter().map(|buffer| buffer.end.saturating_sub(buffer.begin) as u64);
+    let lens = buffers.iter().map(|buffer| buffer.len() as u64);
     let buffered = lens.fold(0, u64::saturating_add);
-    let chains = transitions.saturating_mul(4).saturating_add(1);
+    let chains = transitions.saturating_mul(MOST_TRANSITIONS_OF_BYTE).saturating_add(1);
     let steps = chains.saturating_mul(table.nodes.len() as u64);
     let limit = steps.saturating_mul(MOST_BYTES_OF_STEP).saturating_add(buffered);
     let claimed = header.decoded_data_size;
@@ -193,8 +200,14 @@ fn check_output_size(
     Ok(())
 }
 
-/// The most steps of a walk, far beyond what writers need: about one a field and record.
+/// The most steps of a walk, for its claimed output and for the bytes of transitions that are there.
+///
+/// Each step puts a byte, completes a record, or is a detour. (Of begin and end of a submessage one puts two bytes.) A
+/// detour of a known writer is followed by a transition of its own, and few of them lead from one other node to the
+/// next. A machine may have as many more as it has nodes.
 fn step_budget(header: &ChunkHeader, table: &Header, transitions: u64) -> u64 {
-    let work = header.decoded_data_size.saturating_add(header.num_records).saturating_add(transitions);
-    work.saturating_mul(16).saturating_add(table.nodes.len() as u64)
+    let output = header.decoded_data_size.saturating_add(header.num_records);
+    let detours =
+        transitions.saturating_mul(MOST_TRANSITIONS_OF_BYTE).min(output.saturating_mul(MOST_DETOURS));
+    output.saturating_add(detours).saturating_add(table.nodes.len() as u64)
 }

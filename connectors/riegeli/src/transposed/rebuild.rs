@@ -20,6 +20,12 @@ pub(super) struct BufferPart {
     pub end: usize,
 }
 
+impl BufferPart {
+    pub fn len(&self) -> usize {
+        self.end.saturating_sub(self.begin)
+    }
+}
+
 /// A submessage whose end has been visited.
 struct Open {
     end: usize,
@@ -95,7 +101,7 @@ impl<'a> Rebuild<'a> {
 
     /// Whether every buffer has been read to its end.
     pub fn buffers_used_up(&self) -> bool {
-        self.buffers.iter().all(|buffer| buffer.begin == buffer.end)
+        self.buffers.iter().all(|buffer| buffer.len() == 0)
     }
 
     #[inline(always)]

@@ -220,6 +220,72 @@ fn a_long_walk_without_output_is_cut_off() {
     assert_eq!(decode(&data, 0, 0), Err(ChunkFault::Walk("makes too many steps for its output")));
 }
 
+#[test]
+fn detours_are_bounded_by_what_they_lead_to() {
+    // From a detour it goes to itself, and by the offset 1 to the begin of a record.
+    let walk = |records: usize, detours: usize, more: usize| {
+        let transitions = [vec![0; detours - 1], vec![4]].concat();
+        let later = [vec![0; detours], vec![4]].concat();
+        let transitions = [vec![0; more], transitions, later.repeat(records - 1)].concat();
+        let table = Table { codes: &[0, 3], next: &[0, 0], transitions: &transitions, ..Table::default() };
+        decode(&table.encode(), records as u64, 0).map(|records| records.len())
+    };
+    let too_many = Err(ChunkFault::Walk("makes too many steps for its output"));
+    let most = MOST_DETOURS as usize;
+    for records in [1, 10, 1000] {
+        assert_eq!(walk(records, most, 0), Ok(records));
+        // As many more as there are nodes.
+        assert_eq!(walk(records, most, 2), Ok(records));
+        assert_eq!(walk(records, most, 3), too_many);
+    }
+    // Four of a byte, without repeats one: no walk has more transitions than that.
+    let repeats = |bytes: usize| {
+        let transitions = [vec![3; bytes], vec![4]].concat();
+        let table = Table { codes: &[0, 3], next: &[0, 0], transitions: &transitions, ..Table::default() };
+        decode(&table.encode(), 1, 0).map(|records| records.len())
+    };
+    assert_eq!([repeats(1), repeats(2), repeats(10_000)], [Ok(1), Ok(1), too_many]);
+}
+
+/// Groups within groups, whose tags have one byte each: the least output for a step.
+fn nested_groups(random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
+    let (mut record, mut open) = (Vec::new(), Vec::<u8>::new());
+    for _ in 0..30 {
+        if open.len() == 12 || (!open.is_empty() && random(2) == 0) {
+            record.extend(open.pop().map(|number| number << 3 | 4));
+        } else {
+            let number = 1 + random(15) as u8;
+            record.push(number << 3 | 3);
+            open.push(number);
+        }
+    }
+    record.extend(open.into_iter().rev().map(|number| number << 3 | 4));
+    record
+}
+
+#[test]
+fn machines_with_many_states_are_within_the_bounds() {
+    use crate::write::{ChunkEncoder, ChunkRecords};
+
+    let mut state = 1u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let records: Vec<Vec<u8>> = (0..6000).map(|_| nested_groups(&mut random)).collect();
+    let mut chunk = ChunkRecords::default();
+    for record in &records {
+        chunk.push(record).expect("is short");
+    }
+    let options = "transpose,uncompressed".parse().expect("are options");
+    let mut encoder = ChunkEncoder::new(&options).expect("are possible");
+    let encoded = encoder.encode(&chunk).expect("is small");
+    let table = Header::read(&encoded.data, &mut Decompressor::default()).expect("is whole");
+    assert!(table.nodes.len() > 64 * 64, "{} nodes", table.nodes.len());
+    let ChunkHeader { num_records, decoded_data_size, .. } = encoded.header;
+    assert_eq!(decode(&encoded.data, num_records, decoded_data_size), Ok(records));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 

@@ -4,6 +4,8 @@
 //! ends there, so that readers find what is appended, shows in the last block: read [`tail`] and [`check`] it.
 //! A file with an index at its end, an ArrayRecord file, is not to be appended to.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
 use std::ops::Range;
 
 use crate::fault::Fault;
@@ -12,7 +14,8 @@ use crate::position::{BLOCK, BLOCK_HEADER};
 
 /// The bytes of a file of `size` bytes that [`check`] needs: its last block.
 pub fn tail(size: u64) -> Range<u64> {
-    size.saturating_sub(1) / BLOCK * BLOCK..size
+    let last = size.saturating_sub(1);
+    last.saturating_sub(last % BLOCK)..size
 }
 
 /// Checks that a file of `size` bytes, of which `bytes` are the [`tail`], ends with a whole chunk. Chunk
@@ -41,7 +44,7 @@ pub fn check(size: u64, bytes: &[u8]) -> Result<(), Fault> {
     }
     while begin < size {
         let header_end = Chunk::header_end(begin, size)?;
-        let header = (begin - block) as usize..(header_end - block) as usize;
+        let header = begin.saturating_sub(block) as usize..header_end.saturating_sub(block) as usize;
         let header = bytes.get(header).ok_or(Fault::TruncatedHeader)?;
         begin = Chunk::parse(begin, header, size)?.end;
     }

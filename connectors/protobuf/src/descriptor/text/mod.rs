@@ -45,7 +45,7 @@ fn dependencies_first<'a>(files: &'a FileSet, name: &str) -> Vec<&'a FileDescrip
         let file = *file;
         match file.dependency.get(*next) {
             Some(import) => {
-                *next += 1;
+                *next = next.saturating_add(1);
                 enter(&mut open, import);
             }
             None => {

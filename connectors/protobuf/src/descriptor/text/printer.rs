@@ -76,9 +76,9 @@ impl Printer<'_> {
 
     fn block(&mut self, heading: &str, inside: impl FnOnce(&mut Self)) {
         self.line(&format!("{heading} {{"));
-        self.depth += 1;
+        self.depth = self.depth.saturating_add(1);
         inside(self);
-        self.depth -= 1;
+        self.depth = self.depth.saturating_sub(1);
         self.line("}");
     }
 
@@ -398,7 +398,7 @@ impl<'a> Queue<'a> {
         {
             through = reach;
         }
-        self.next = self.next.max(through + 1);
+        self.next = self.next.max(through.saturating_add(1));
         self.fields.get(from..self.next).unwrap_or_default()
     }
 

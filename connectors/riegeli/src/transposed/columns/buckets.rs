@@ -1,5 +1,7 @@
 //! Buckets that are decompressed when something in them is wanted (section 4.3).
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
 use arrow::buffer::Buffer;
 use bytes::Bytes;
 
@@ -21,9 +23,9 @@ pub(super) struct Buckets<'a> {
 impl<'a> Buckets<'a> {
     /// The buckets of `parts`, which lie in `data`.
     pub fn new(parts: &Parts<'a>, data: &'a Bytes) -> Self {
-        let begins = parts.buckets.iter().scan(0, |end, block| {
+        let begins = parts.buckets.iter().scan(0usize, |end, block| {
             let begin = *end;
-            *end += block.size() as usize;
+            *end = end.saturating_add(block.size() as usize);
             Some(begin)
         });
         Self {
@@ -38,25 +40,24 @@ impl<'a> Buckets<'a> {
     /// The bytes of a buffer; decompresses its bucket the first time.
     pub fn buffer(&mut self, buffer: u32, decompressor: &mut Decompressor) -> Result<Buffer, ChunkFault> {
         let part = self.buffers.get(buffer as usize).ok_or(ChunkFault::Buckets)?;
-        let (begin, len) = (part.begin - MARGIN, part.end - part.begin);
+        let (begin, len) = (part.begin.saturating_sub(MARGIN), part.len());
         if len == 0 {
             return Ok(Buffer::default());
         }
         // Of several that begin there, all but the last are empty.
         let bucket = self.begins.partition_point(|&first| first <= begin).saturating_sub(1);
-        let (Some(contents), Some(&block)) = (self.contents.get_mut(bucket), self.blocks.get(bucket)) else {
-            return Err(ChunkFault::Buckets);
-        };
+        let place = (self.contents.get_mut(bucket), self.blocks.get(bucket), self.begins.get(bucket));
+        let (Some(contents), Some(&block), Some(&first)) = place else { return Err(ChunkFault::Buckets) };
         let contents = match contents {
             Some(contents) => contents,
             none => none.insert(decompressor.decompress_buffer(block, self.data)?),
         };
-        Ok(contents.slice_with_length(begin - self.begins[bucket], len))
+        Ok(contents.slice_with_length(begin.saturating_sub(first), len))
     }
 
     /// The bytes of a buffer, of which 0 are there if it does not exist.
     pub fn len(&self, buffer: u32) -> usize {
-        self.buffers.get(buffer as usize).map_or(0, |part| part.end - part.begin)
+        self.buffers.get(buffer as usize).map_or(0, BufferPart::len)
     }
 
     /// Decompresses the buckets that nothing was wanted of.

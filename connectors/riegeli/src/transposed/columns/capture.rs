@@ -1,5 +1,7 @@
 //! Values that were cut into fields because they look like messages, put together again (section 5.4).
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
 use recordfusion_protobuf::shredded::Unfit;
 
 use super::super::header::{Action, Literal, Node};
@@ -41,13 +43,14 @@ impl<'a> Walk<'a, '_> {
         let mut node = self.nodes.node(index)?;
         loop {
             let offset = if node.implicit { 0 } else { self.transitions.next().ok_or(Unfit)? };
-            node = self.nodes.node(node.base as usize + offset)?;
+            node = self.nodes.node(offset.saturating_add(node.base as usize))?;
             self.count_captured()?;
             match node.action {
                 Action::NoOp => {}
                 Action::SubmessageStart => match open.pop() {
                     Some((end, tag)) => {
-                        let len = u32::try_from(self.captured.len() - end).map_err(|_| Unfit)?;
+                        let len =
+                            u32::try_from(self.captured.len().saturating_sub(end)).map_err(|_| Unfit)?;
                         self.put_literal(Literal::varint(len));
                         self.put_literal(tag);
                     }

@@ -1,5 +1,7 @@
 //! Which bytes are cut into fields: messages in the one spelling that can be rebuilt (section 8.5).
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
 use crate::cursor::Cursor;
 
 /// A field of a message.
@@ -37,7 +39,7 @@ impl<'a> Field<'a> {
             FIXED32 => _ = cursor.take(4)?,
             _ => return None,
         }
-        let value = behind_tag.get(..behind_tag.len() - cursor.0.len())?;
+        let value = behind_tag.get(..behind_tag.len().checked_sub(cursor.0.len())?)?;
         Some(Self { tag, value, payload })
     }
 
@@ -49,8 +51,8 @@ impl<'a> Field<'a> {
 fn shortest_varint64(cursor: &mut Cursor<'_>) -> Option<u64> {
     let before = cursor.0;
     let value = cursor.varint64()?;
-    let len = before.len() - cursor.0.len();
-    (len == 1 || before.get(len - 1) != Some(&0)).then_some(value)
+    let more = before.len().checked_sub(cursor.0.len())?.checked_sub(1)?;
+    (more == 0 || before.get(more) != Some(&0)).then_some(value)
 }
 
 fn shortest_varint32(cursor: &mut Cursor<'_>) -> Option<u32> {

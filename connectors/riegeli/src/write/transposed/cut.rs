@@ -1,6 +1,8 @@
 //! Cuts records into fields: the sequence of symbols that the state machine will walk, and where the value of
 //! each lies (section 8.5, "What is cut" and "Symbols").
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
 use std::ops::Range;
 
 use crate::cursor::Cursor;
@@ -127,7 +129,7 @@ impl Cut {
         let mut open = std::mem::take(&mut self.open);
         open.push(Open { path: ROOT, end: Some(place.end), last: ROOT });
         while let Some(top) = open.last_mut() {
-            let at = data.len() - cursor.0.len();
+            let at = data.len().saturating_sub(cursor.0.len());
             if top.end == Some(at) {
                 let path = top.path;
                 open.pop();
@@ -137,7 +139,8 @@ impl Cut {
                 continue;
             }
             let Some(field) = Field::read(&mut cursor) else { break };
-            let end = data.len() - cursor.0.len();
+            let end = data.len().saturating_sub(cursor.0.len());
+            let value = end.saturating_sub(field.value.len())..end;
             let path = self.child(top, field.tag);
             match field.tag & 7 {
                 GROUP_START => {
@@ -156,14 +159,14 @@ impl Cut {
                     self.step(path, SLOT_START, 0..0);
                     // The order of symbols decides between equals, and the end comes right behind the start.
                     self.symbol(path, SLOT_END);
-                    cursor = Cursor(data.get(end - field.payload.len()..).unwrap_or_default());
+                    cursor = Cursor(data.get(end.saturating_sub(field.payload.len())..).unwrap_or_default());
                     open.push(Open { path, end: Some(end), last: ROOT });
                 }
                 VARINT => match *field.value {
-                    [value] if value <= MAX_INLINE => self.step(path, INLINE + value, 0..0),
-                    _ => self.step(path, field.value.len() as u8 - 1, end - field.value.len()..end),
+                    [value] if value <= MAX_INLINE => self.step(path, INLINE.saturating_add(value), 0..0),
+                    _ => self.step(path, (field.value.len() as u8).saturating_sub(1), value),
                 },
-                _ => self.step(path, SLOT_VALUE, end - field.value.len()..end),
+                _ => self.step(path, SLOT_VALUE, value),
             }
         }
         open.clear();
@@ -171,6 +174,7 @@ impl Cut {
     }
 
     /// The path of `tag` in `open`. Mostly it is the one that came at this place before.
+    #[expect(clippy::indexing_slicing, reason = "paths are numbered as they are made")]
     fn child(&mut self, open: &mut Open, tag: u32) -> u32 {
         let (parent, last) = (open.path, open.last);
         let guess = match last {
@@ -205,12 +209,16 @@ impl Cut {
     }
 
     fn add_path(&mut self, parent: u32, tag: u32, class: BufferClass) -> u32 {
-        let symbols = [ABSENT; SLOTS];
+        let (id, symbols) = (self.paths.len() as u32, [ABSENT; SLOTS]);
         self.paths.push(Path { parent, tag, class, size: 0, symbols, first_child: ROOT, next: ROOT });
-        self.paths.len() as u32 - 1
+        id
     }
 
     /// The symbol of a slot of a path, new if there is none yet.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "paths are numbered as they are made, and slots are fewer than SLOTS"
+    )]
     fn symbol(&mut self, path: u32, slot: u8) -> u32 {
         let path_entry = &mut self.paths[path as usize];
         let symbol = &mut path_entry.symbols[usize::from(slot)];
@@ -222,6 +230,11 @@ impl Cut {
     }
 
     /// Appends a step with the value at a place of the records' data.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "paths are numbered as they are made; the values of a path are not longer than the data"
+    )]
     fn step(&mut self, path: u32, slot: u8, value: Range<usize>) {
         let (symbol, begin, len) = (self.symbol(path, slot), value.start as u32, value.len() as u32);
         self.paths[path as usize].size += u64::from(len);
@@ -237,7 +250,7 @@ impl Symbol {
             (ROOT, ..) => plain(CODE_MESSAGE_START),
             (NON_PROTO, ..) => Self { path: Some(path), ..plain(CODE_NON_PROTO) },
             (_, LENGTH_DELIMITED, SLOT_START) => plain(CODE_SUBMESSAGE_START),
-            (_, LENGTH_DELIMITED, SLOT_END) => plain(tag + SUBMESSAGE_END),
+            (_, LENGTH_DELIMITED, SLOT_END) => plain(tag.saturating_add(SUBMESSAGE_END)),
             (_, GROUP_START | GROUP_END, _) => plain(tag),
             (_, VARINT, subtype) => {
                 Self { code: tag, subtype: Some(subtype), path: (subtype < INLINE).then_some(path) }

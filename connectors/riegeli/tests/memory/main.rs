@@ -1,12 +1,13 @@
 //! The memory that hostile files take: at most `2·n + 8·D + 128 MiB` for a file of `n` bytes, where `D` is the option
 //! `max_decoded_chunk_size`. Brotli reserves its window besides, of which it touches no more than it decompresses.
+//! What columns take on top of that is in [`columns`].
 
-#![expect(unsafe_code, reason = "an allocator that counts is one")]
+mod columns;
+#[path = "../../../core/tests/support/counting.rs"]
+mod counting;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
@@ -20,40 +21,7 @@ use recordfusion_riegeli::hash::hash;
 use recordfusion_riegeli::header::ChunkHeader;
 use recordfusion_riegeli::write::{EncodedChunk, FileWriter, WriterOptions};
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-/// Counts the bytes that are in use.
-struct Counting;
-
-fn grow(bytes: usize) {
-    let now = NOW.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    PEAK.fetch_max(now, Ordering::Relaxed);
-}
-
-// SAFETY: all calls go to the system's allocator as they are.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        grow(layout.size());
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        grow(layout.size());
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting::peak;
 
 const MIB: usize = 1 << 20;
 /// The option `max_decoded_chunk_size`.
@@ -165,23 +133,20 @@ fn hostile_files() -> Vec<(&'static str, Vec<Claims>)> {
     ]
 }
 
-/// The rows of a scan that passes over damage, and the most memory that it took besides the file.
-fn scan(bytes: &[u8]) -> (usize, usize) {
+/// Reads all of a file as `options` say, passing over damage, and gives the number of rows.
+fn scan(bytes: &[u8], options: &Options) -> usize {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
     let file = RecordFile { store, location, size, name: "file".into(), e_tag: None };
-    let before = NOW.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    let options: Options =
-        [("on_corruption", "skip"), ("max_decoded_chunk_size", "8M")].into_iter().collect();
+    let options = options.clone().with("on_corruption", "skip").with("max_decoded_chunk_size", "8M");
     let table =
         block_on(RiegeliConnector.open(std::slice::from_ref(&file), &options)).expect("is passed over");
     let mut batches = table.scan(ScanRequest {
         range: 0..size,
         file,
-        projection: Projection::all(1),
+        projection: Projection::all(table.schema().fields().len()),
         filter: None,
         limit: None,
         batch_size: 8192,
@@ -191,23 +156,24 @@ fn scan(bytes: &[u8]) -> (usize, usize) {
     while let Some(batch) = block_on(batches.next()) {
         rows += batch.expect("damage is passed over").num_rows();
     }
-    (rows, PEAK.load(Ordering::Relaxed) - before)
+    rows
+}
+
+/// Reads a file, and checks that it takes at most `more` bytes of memory besides what its records may take.
+fn check(name: &str, chunks: &[Claims], options: &Options, more: usize) -> usize {
+    let bytes = file(chunks);
+    let start = Instant::now();
+    let (rows, peak) = peak(|| scan(&bytes, options));
+    let (took, most) = (start.elapsed(), 2 * bytes.len() + 8 * MOST_DECODED + 128 * MIB + more);
+    println!("{name}: {} bytes, {rows} rows, {} MiB of {}, {took:?}", bytes.len(), peak / MIB, most / MIB);
+    assert!(peak <= most, "{name}: {} MiB of {}", peak / MIB, most / MIB);
+    assert!(took < Duration::from_secs(20), "{name}: {took:?}");
+    rows
 }
 
 #[test]
 fn hostile_files_take_bounded_memory_and_time() {
     for (name, chunks) in hostile_files() {
-        let bytes = file(&chunks);
-        let start = Instant::now();
-        let (rows, peak) = scan(&bytes);
-        let (took, most) = (start.elapsed(), 2 * bytes.len() + 8 * MOST_DECODED + 128 * MIB);
-        println!(
-            "{name}: {} bytes, {rows} rows, {} MiB of {}, {took:?}",
-            bytes.len(),
-            peak / MIB,
-            most / MIB
-        );
-        assert!(peak <= most, "{name}: {} MiB of {}", peak / MIB, most / MIB);
-        assert!(took < Duration::from_secs(20), "{name}: {took:?}");
+        check(name, &chunks, &Options::new(), 0);
     }
 }
