@@ -1,7 +1,7 @@
 //! The walk over a record's bytes: each field's value goes to the buffers that the plan names.
 
 use crate::column_tree::Utf8;
-use crate::columns::{Columns, LastMember};
+use crate::columns::{Columns, Fixed, Items, LastMember};
 use crate::fault::{Fault, FaultKind, Result};
 use crate::plan::{Encoding, Mark, Member, Op, Place, Plan, Slot, Source};
 use crate::view::view;
@@ -21,12 +21,12 @@ pub(crate) struct Walk<'a> {
 
 /// A message on the way: its plan, its row, and how deep it is.
 #[derive(Clone, Copy)]
-struct Frame {
-    message: u32,
-    row: usize,
-    depth: u32,
+pub(crate) struct Frame {
+    pub message: u32,
+    pub row: usize,
+    pub depth: u32,
     /// The field number whose end tag ends the message, or 0 for one that ends with its bytes.
-    group: u32,
+    pub group: u32,
 }
 
 /// Where a message's fields lie, and where the field after it begins.
@@ -72,7 +72,7 @@ impl Walk<'_> {
     /// Decodes the value at `at`, behind the `tag` at `begin`, and returns where the next field begins; `None`
     /// if the tag ends the group.
     #[inline(always)]
-    fn field(
+    pub(crate) fn field(
         &mut self,
         bytes: &[u8],
         begin: usize,
@@ -384,7 +384,25 @@ impl Walk<'_> {
                 self.columns.longs[column].extend(first, values);
                 if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
             }
-            _ => {
+            Encoding::Varint32 | Encoding::Zigzag32 => {
+                let (items, words) =
+                    (&mut self.columns.items[items as usize], &mut self.columns.words[column]);
+                let word = |value| match encoding {
+                    Encoding::Varint32 => value as u32,
+                    _ => wire::zigzag32(value as u32),
+                };
+                packed_varints(&bytes[at..], row, items, words, word)
+            }
+            Encoding::Varint64 | Encoding::Zigzag64 => {
+                let (items, longs) =
+                    (&mut self.columns.items[items as usize], &mut self.columns.longs[column]);
+                let long = |value| match encoding {
+                    Encoding::Varint64 => value,
+                    _ => wire::zigzag64(value),
+                };
+                packed_varints(&bytes[at..], row, items, longs, long)
+            }
+            Encoding::Bool | Encoding::ClosedEnum => {
                 while at < bytes.len() {
                     self.number(bytes, &mut at, encoding, slot, row)?;
                 }
@@ -450,6 +468,25 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+/// Appends varints to a column, as items of `row`.
+#[inline(always)]
+fn packed_varints<T: Copy>(
+    bytes: &[u8],
+    row: usize,
+    items: &mut Items,
+    column: &mut Fixed<T>,
+    value: impl Fn(u64) -> T,
+) -> Result<()> {
+    let first = items.push_run(row, 0);
+    let values = column.before(first);
+    let mut at = 0;
+    while at < bytes.len() {
+        values.push(value(wire::varint(bytes, &mut at)?));
+    }
+    items.push_run(row, values.len() - first);
+    Ok(())
 }
 
 /// Checks strings byte by byte or in blocks, whatever is faster for their length.

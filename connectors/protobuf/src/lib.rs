@@ -12,6 +12,7 @@ mod enum_names;
 mod example;
 mod fault;
 mod finish;
+mod lockstep;
 mod map_entries;
 mod messages;
 mod numbers;

@@ -44,12 +44,10 @@ pub(crate) fn views_of_strings(
 /// Whether all `views` lie in `buffers` and are UTF-8. Most strings are ASCII, which takes a few operations for
 /// the short ones that lie in the view itself.
 fn are_utf8(views: &[u128], buffers: &[Buffer]) -> bool {
-    const HIGH_BITS: u128 = 0x8080_8080_8080_8080_8080_8080 << 32;
     views.iter().all(|&view| {
         let len = view as u32 as usize;
-        if len <= INLINE {
-            let padding_is_zero = len == INLINE || view >> (8 * (4 + len)) == 0;
-            return padding_is_zero && (view & HIGH_BITS == 0 || is_utf8(&view.to_le_bytes()[4..4 + len]));
+        if let Some(others) = OTHER_THAN_ASCII.get(len) {
+            return view & others == 0 || is_short_utf8(view, len);
         }
         let view = ByteView::from(view);
         let begin = view.offset as usize;
@@ -57,6 +55,30 @@ fn are_utf8(views: &[u128], buffers: &[Buffer]) -> bool {
         let end = begin.checked_add(len);
         data.zip(end).and_then(|(data, end)| data.get(begin..end)).is_some_and(is_utf8)
     })
+}
+
+/// By length, the bits that are 0 in the view of a short ASCII string: the high ones of its bytes, and the padding.
+const OTHER_THAN_ASCII: [u128; INLINE + 1] = other_than_ascii();
+
+const fn other_than_ascii() -> [u128; INLINE + 1] {
+    let mut masks = [0; INLINE + 1];
+    let mut len = 0;
+    while len <= INLINE {
+        let high_bits = 0x8080_8080_8080_8080_8080_8080 << 32;
+        masks[len] = high_bits | padding(len);
+        len += 1;
+    }
+    masks
+}
+
+/// The bits of a view behind a short string.
+const fn padding(len: usize) -> u128 {
+    if len < INLINE { u128::MAX << (8 * (4 + len)) } else { 0 }
+}
+
+#[inline(never)]
+fn is_short_utf8(view: u128, len: usize) -> bool {
+    view & padding(len) == 0 && is_utf8(&view.to_le_bytes()[4..4 + len])
 }
 
 fn is_utf8(bytes: &[u8]) -> bool {

@@ -29,6 +29,11 @@ impl Bitmap {
         *byte = *byte & !(1 << (row % 8)) | u8::from(value) << (row % 8);
     }
 
+    /// The bit of `row`.
+    pub(crate) fn get(&self, row: usize) -> bool {
+        self.bytes.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
+    }
+
     /// Sets the bits of the first `rows` rows to 1, of a bitmap in which no later one is set.
     pub(crate) fn set_first(&mut self, rows: usize) {
         self.bytes.clear();

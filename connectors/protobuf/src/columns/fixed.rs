@@ -49,6 +49,11 @@ impl<T: Copy> Fixed<T> {
         self.values.get(row).copied().unwrap_or(self.fill)
     }
 
+    /// The value of rows that none is written for.
+    pub(crate) fn fill(&self) -> T {
+        self.fill
+    }
+
     /// The values of the first `rows` rows, to be set in any order.
     pub(crate) fn first(&mut self, rows: usize) -> &mut [T] {
         if rows > self.values.len() {
@@ -64,6 +69,14 @@ impl<T: Copy> Fixed<T> {
         self.make_room(row + values.len());
         self.values.resize(row, self.fill);
         self.values.extend(values);
+    }
+
+    /// The values before `row`, to append others.
+    #[inline]
+    pub(crate) fn before(&mut self, row: usize) -> &mut Vec<T> {
+        self.make_room(row + 1);
+        self.values.resize(row, self.fill);
+        &mut self.values
     }
 
     /// Takes back the values of `rows`.

@@ -1,0 +1,50 @@
+//! Messages on the way, and what is read where they stand.
+
+use crate::wire;
+
+/// Bytes that can be read behind every message, so that nothing has to be done apart near the end of the data.
+pub(super) const MARGIN: usize = 32;
+
+/// A message on the way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor {
+    /// Where its next field begins: beyond its end if what was read there was no value of it.
+    pub at: u32,
+    /// Where it ends.
+    pub end: u32,
+    /// The row that it belongs to.
+    pub row: u32,
+}
+
+impl Cursor {
+    /// The sixteen bytes from its next field on.
+    #[inline(always)]
+    pub(super) fn window<'d>(&self, data: &'d [u8]) -> Option<&'d [u8; 16]> {
+        let at = self.at as usize;
+        data.get(at..at + 16)?.first_chunk()
+    }
+
+    /// Begin and end of the value whose length is `width` bytes on; the message goes on behind it. `None` if it
+    /// does not end within the message.
+    #[inline(always)]
+    pub(super) fn take_delimited(&mut self, data: &[u8], width: usize) -> Option<(usize, usize)> {
+        let mut begin = self.at as usize + width;
+        let end = match *data.get(begin)? {
+            len if len < 0x80 => {
+                begin += 1;
+                begin + len as usize
+            }
+            _ => long_length(data, &mut begin)?,
+        };
+        if end > self.end as usize {
+            return None;
+        }
+        self.at = end as u32;
+        Some((begin, end))
+    }
+}
+
+#[inline(never)]
+fn long_length(data: &[u8], at: &mut usize) -> Option<usize> {
+    wire::length(data, at).ok()
+}
