@@ -3,7 +3,7 @@
 use crate::wire;
 
 /// Bytes that can be read behind every message, so that nothing has to be done apart near the end of the data.
-pub(super) const MARGIN: usize = 32;
+pub(super) const MARGIN: usize = 256;
 
 /// A message on the way.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,12 @@ impl Cursor {
     pub(super) fn window<'d>(&self, data: &'d [u8]) -> Option<&'d [u8; 16]> {
         let at = self.at as usize;
         data.get(at..at + 16)?.first_chunk()
+    }
+
+    /// Goes on `len` bytes, less than [`MARGIN`], if `is_here`.
+    #[inline(always)]
+    pub(super) fn skip_if(&mut self, is_here: bool, len: u32) {
+        self.at += len & u32::from(is_here).wrapping_neg();
     }
 
     /// Begin and end of the value whose length is `width` bytes on; the message goes on behind it. `None` if it

@@ -57,12 +57,13 @@ fn varints_by(
         let is_here = step.is_at(window, cursor);
         let word = u64::from_le_bytes(*window.get(step.width..)?.first_chunk()?);
         let stops = !word & CONTINUATION;
-        let (value, len) = match stops {
-            0 if is_here => long_varint(data, cursor.at as usize + step.width)?,
-            _ => (gather(word & (stops ^ stops.wrapping_sub(1))), stops.trailing_zeros() / 8 + 1),
-        };
+        let (mut value, mut len) =
+            (gather(word & (stops ^ stops.wrapping_sub(1))), stops.trailing_zeros() / 8 + 1);
+        if stops == 0 && is_here {
+            (value, len) = long_varint(data, cursor.at as usize + step.width)?;
+        }
         put(cursor.row as usize, is_here, value)?;
-        cursor.at += if is_here { step.width as u32 + len } else { 0 };
+        cursor.skip_if(is_here, step.width as u32 + len);
     }
     Some(())
 }
@@ -87,7 +88,7 @@ pub(super) fn fixed<const N: usize>(
         let window = cursor.window(data)?;
         let is_here = step.is_at(window, cursor);
         put(cursor.row as usize, is_here, *window.get(step.width..)?.first_chunk()?)?;
-        cursor.at += if is_here { (step.width + N) as u32 } else { 0 };
+        cursor.skip_if(is_here, (step.width + N) as u32);
     }
     Some(())
 }
@@ -95,11 +96,19 @@ pub(super) fn fixed<const N: usize>(
 /// Passes over values with a length before them.
 pub(super) fn pass_delimited(data: &[u8], step: &Step, messages: &mut [Cursor]) -> Option<()> {
     for cursor in messages {
-        while step.is_next(data, cursor) {
-            cursor.take_delimited(data, step.width)?;
-            if !step.repeats {
-                break;
+        if step.repeats {
+            while step.is_next(data, cursor) {
+                cursor.take_delimited(data, step.width)?;
             }
+            continue;
+        }
+        let window = cursor.window(data)?;
+        let is_here = step.is_at(window, cursor);
+        let len = *window.get(step.width)?;
+        if len >= 0x80 && is_here {
+            cursor.take_delimited(data, step.width)?;
+        } else {
+            cursor.skip_if(is_here, step.width as u32 + 1 + u32::from(len));
         }
     }
     Some(())

@@ -58,18 +58,18 @@ impl Group<'_, '_> {
         self.mark(step, messages)?;
         let column = self.walk.columns.words.get_mut(step.slot.column as usize)?;
         let (data, fill, rows) = (self.walk.data, column.fill(), column.first(rows(messages)));
-        let mut put = |row: usize, is_here, word| {
-            *rows.get_mut(row)? = if is_here { word } else { fill };
+        let mut put = move |row: usize, is_here: bool, word: u32| {
+            *rows.get_mut(row)? = fill ^ (fill ^ word) & u32::from(is_here).wrapping_neg();
             Some(())
         };
         match step.slot.op {
-            Op::Fixed32 => fixed(data, step, messages, |row, is_here, bytes| {
+            Op::Fixed32 => fixed(data, step, messages, move |row, is_here, bytes| {
                 put(row, is_here, u32::from_le_bytes(bytes))
             }),
-            Op::Zigzag32 => {
-                varints(data, step, messages, |row, is_here, value| put(row, is_here, zigzag32(value as u32)))
-            }
-            _ => varints(data, step, messages, |row, is_here, value| put(row, is_here, value as u32)),
+            Op::Zigzag32 => varints(data, step, messages, move |row, is_here, value| {
+                put(row, is_here, zigzag32(value as u32))
+            }),
+            _ => varints(data, step, messages, move |row, is_here, value| put(row, is_here, value as u32)),
         }
     }
 
@@ -77,16 +77,16 @@ impl Group<'_, '_> {
         self.mark(step, messages)?;
         let column = self.walk.columns.longs.get_mut(step.slot.column as usize)?;
         let (data, fill, rows) = (self.walk.data, column.fill(), column.first(rows(messages)));
-        let mut put = |row: usize, is_here, long| {
-            *rows.get_mut(row)? = if is_here { long } else { fill };
+        let mut put = move |row: usize, is_here: bool, long: u64| {
+            *rows.get_mut(row)? = fill ^ (fill ^ long) & u64::from(is_here).wrapping_neg();
             Some(())
         };
         match step.slot.op {
-            Op::Fixed64 => fixed(data, step, messages, |row, is_here, bytes| {
+            Op::Fixed64 => fixed(data, step, messages, move |row, is_here, bytes| {
                 put(row, is_here, u64::from_le_bytes(bytes))
             }),
             Op::Zigzag64 => {
-                varints(data, step, messages, |row, is_here, value| put(row, is_here, zigzag64(value)))
+                varints(data, step, messages, move |row, is_here, value| put(row, is_here, zigzag64(value)))
             }
             _ => varints(data, step, messages, put),
         }
@@ -95,7 +95,7 @@ impl Group<'_, '_> {
     fn bits(&mut self, step: &Step, messages: &mut [Cursor]) -> Option<()> {
         self.mark(step, messages)?;
         let column = self.walk.columns.bits.get_mut(step.slot.column as usize)?;
-        varints(self.walk.data, step, messages, |row, is_here, value| {
+        varints(self.walk.data, step, messages, move |row, is_here, value| {
             column.put(row, is_here & (value != 0));
             Some(())
         })
