@@ -3,11 +3,16 @@
 /// The view of `begin..end` of `data`: short values lie in the view itself.
 #[inline(always)]
 pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {
-    let len = end - begin;
-    let head = match data.get(begin..).and_then(<[u8]>::first_chunk) {
-        Some(head) => u128::from_le_bytes(*head),
-        None => head_near_the_end(data.get(begin..end).unwrap_or_default()),
-    };
+    match data.get(begin..).and_then(<[u8]>::first_chunk) {
+        Some(head) => view_of(head, begin, end - begin),
+        None => view_near_the_end(data, begin, end),
+    }
+}
+
+/// The view of `len` bytes at `begin`, of which `head` are the first, and maybe some that follow.
+#[inline(always)]
+pub(crate) fn view_of(head: &[u8; 16], begin: usize, len: usize) -> u128 {
+    let head = u128::from_le_bytes(*head);
     // The first four bytes, and the eight behind them.
     let (prefix, rest) = (head as u32, (head >> 32) as u64);
     let (prefix_mask, rest_mask) = VIEW_MASKS[len.min(MOST_INLINE)];
@@ -35,8 +40,9 @@ const fn view_masks() -> [(u32, u64); MOST_INLINE + 1] {
 }
 
 #[cold]
-fn head_near_the_end(bytes: &[u8]) -> u128 {
+fn view_near_the_end(data: &[u8], begin: usize, end: usize) -> u128 {
     let mut head = [0; 16];
+    let bytes = data.get(begin..end).unwrap_or_default();
     head.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-    u128::from_le_bytes(head)
+    view_of(&head, begin, end - begin)
 }

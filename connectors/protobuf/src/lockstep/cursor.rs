@@ -17,11 +17,10 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// The sixteen bytes from its next field on.
+    /// The bytes from its next field on.
     #[inline(always)]
-    pub(super) fn window<'d>(&self, data: &'d [u8]) -> Option<&'d [u8; 16]> {
-        let at = self.at as usize;
-        data.get(at..at + 16)?.first_chunk()
+    pub(super) fn window<'d>(&self, data: &'d [u8]) -> Option<&'d Window> {
+        window_at(data, self.at as usize)
     }
 
     /// Goes on `len` bytes, less than [`MARGIN`], if `is_here`.
@@ -33,9 +32,14 @@ impl Cursor {
     /// Begin and end of the value whose length is `width` bytes on; the message goes on behind it. `None` if it
     /// does not end within the message.
     #[inline(always)]
-    pub(super) fn take_delimited(&mut self, data: &[u8], width: usize) -> Option<(usize, usize)> {
+    pub(super) fn take_delimited(
+        &mut self,
+        data: &[u8],
+        window: &Window,
+        width: usize,
+    ) -> Option<(usize, usize)> {
         let mut begin = self.at as usize + width;
-        let end = match *data.get(begin)? {
+        let end = match *window.get(width)? {
             len if len < 0x80 => {
                 begin += 1;
                 begin + len as usize
@@ -48,6 +52,15 @@ impl Cursor {
         self.at = end as u32;
         Some((begin, end))
     }
+}
+
+/// The bytes from somewhere on.
+pub(super) type Window = [u8; 16];
+
+/// The bytes from `at` on.
+#[inline(always)]
+pub(super) fn window_at(data: &[u8], at: usize) -> Option<&Window> {
+    data.get(at..at + size_of::<Window>())?.first_chunk()
 }
 
 #[inline(never)]

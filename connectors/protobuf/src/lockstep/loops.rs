@@ -6,6 +6,7 @@
 
 use super::cursor::Cursor;
 use super::program::Step;
+use crate::columns::{Fixed, Items};
 use crate::wire::{self, CONTINUATION, gather_sevens};
 
 /// Passes varints to `put`, with their rows and whether they are there. `None` for one that is none, or if `put`
@@ -57,23 +58,26 @@ fn varints_by(
         let is_here = step.is_at(window, cursor);
         let word = u64::from_le_bytes(*window.get(step.width..)?.first_chunk()?);
         let stops = !word & CONTINUATION;
-        let (mut value, mut len) =
-            (gather(word & (stops ^ stops.wrapping_sub(1))), stops.trailing_zeros() / 8 + 1);
-        if stops == 0 && is_here {
-            (value, len) = long_varint(data, cursor.at as usize + step.width)?;
-        }
+        let (value, len) = match stops {
+            0 => long_varint(data, cursor, step, is_here)?,
+            _ => (gather(word & (stops ^ stops.wrapping_sub(1))), stops.trailing_zeros() / 8 + 1),
+        };
         put(cursor.row as usize, is_here, value)?;
         cursor.skip_if(is_here, step.width as u32 + len);
     }
     Some(())
 }
 
-/// A varint of more than eight bytes, and its length.
+/// A varint of more than eight bytes, and its length; of no meaning if it is not here.
 #[cold]
-fn long_varint(data: &[u8], at: usize) -> Option<(u64, u32)> {
-    let mut end = at;
+fn long_varint(data: &[u8], cursor: &Cursor, step: &Step, is_here: bool) -> Option<(u64, u32)> {
+    if !is_here {
+        return Some((0, 0));
+    }
+    let begin = cursor.at as usize + step.width;
+    let mut end = begin;
     let value = wire::varint(data, &mut end).ok()?;
-    Some((value, (end - at) as u32))
+    Some((value, (end - begin) as u32))
 }
 
 /// Passes values of `N` bytes to `put`, with their rows and whether they are there.
@@ -97,8 +101,8 @@ pub(super) fn fixed<const N: usize>(
 pub(super) fn pass_delimited(data: &[u8], step: &Step, messages: &mut [Cursor]) -> Option<()> {
     for cursor in messages {
         if step.repeats {
-            while step.is_next(data, cursor) {
-                cursor.take_delimited(data, step.width)?;
+            while let Some(window) = step.next(data, cursor) {
+                cursor.take_delimited(data, window, step.width)?;
             }
             continue;
         }
@@ -106,9 +110,33 @@ pub(super) fn pass_delimited(data: &[u8], step: &Step, messages: &mut [Cursor]) 
         let is_here = step.is_at(window, cursor);
         let len = *window.get(step.width)?;
         if len >= 0x80 && is_here {
-            cursor.take_delimited(data, step.width)?;
+            cursor.take_delimited(data, window, step.width)?;
         } else {
             cursor.skip_if(is_here, step.width as u32 + 1 + u32::from(len));
+        }
+    }
+    Some(())
+}
+
+/// Appends packed varints to a column, as items of their rows.
+#[inline(always)]
+pub(super) fn packed_varints<T: Copy>(
+    data: &[u8],
+    step: &Step,
+    messages: &mut [Cursor],
+    items: &mut Items,
+    column: &mut Fixed<T>,
+    value: impl Fn(u64) -> T,
+) -> Option<()> {
+    let values = column.before(items.len());
+    for cursor in messages {
+        while let Some(window) = step.next(data, cursor) {
+            let (mut at, end) = cursor.take_delimited(data, window, step.width)?;
+            let (bytes, first) = (data.get(..end)?, values.len());
+            while at < end {
+                values.push(value(wire::varint(bytes, &mut at).ok()?));
+            }
+            items.push_run(cursor.row as usize, values.len() - first);
         }
     }
     Some(())

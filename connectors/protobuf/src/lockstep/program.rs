@@ -3,7 +3,7 @@
 use crate::plan::{Op, Plan, Slot};
 use crate::wire::{self, MAX_DEPTH, wire_type};
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Window};
 
 /// Most tags of one message type that are learned.
 const MOST_STEPS: usize = 1024;
@@ -49,17 +49,23 @@ impl Step {
         self.tag & 7 == wire_type::LENGTH_DELIMITED
     }
 
+    /// Whether the message, whose place `window` begins at, goes on with this tag.
+    #[inline(always)]
+    pub(super) fn is_at(&self, window: &Window, cursor: &Cursor) -> bool {
+        let [word, _] = window.as_chunks().0 else { return false };
+        (u64::from_le_bytes(*word) & self.mask == self.bytes) & (cursor.at < cursor.end)
+    }
+
+    /// The bytes from the message's place on, if it goes on with this tag.
+    #[inline(always)]
+    pub(super) fn next<'d>(&self, data: &'d [u8], cursor: &Cursor) -> Option<&'d Window> {
+        cursor.window(data).filter(|window| self.is_at(window, cursor))
+    }
+
     /// Whether the message goes on with this tag.
     #[inline(always)]
     pub(super) fn is_next(&self, data: &[u8], cursor: &Cursor) -> bool {
-        cursor.window(data).is_some_and(|window| self.is_at(window, cursor))
-    }
-
-    /// As [`Self::is_next`] with the bytes from the message's place on.
-    #[inline(always)]
-    pub(super) fn is_at(&self, window: &[u8; 16], cursor: &Cursor) -> bool {
-        let [word, _] = window.as_chunks().0 else { return false };
-        (u64::from_le_bytes(*word) & self.mask == self.bytes) & (cursor.at < cursor.end)
+        self.next(data, cursor).is_some()
     }
 }
 

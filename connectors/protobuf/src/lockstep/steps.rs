@@ -3,11 +3,11 @@
 use crate::columns::Bitmap;
 use crate::decode::{Frame, Walk};
 use crate::plan::{Encoding, Mark, Op, Place};
-use crate::view::view;
+use crate::view::view_of;
 use crate::wire::{MAX_DEPTH, zigzag32, zigzag64};
 
-use super::cursor::Cursor;
-use super::loops::{fixed, pass_delimited, varints};
+use super::cursor::{Cursor, Window, window_at};
+use super::loops::{fixed, packed_varints, pass_delimited, varints};
 use super::program::{Programs, Step};
 
 /// Messages that are decoded in lockstep, and what they need.
@@ -107,9 +107,8 @@ impl Group<'_, '_> {
         let column = self.walk.columns.views.get_mut(step.slot.column as usize)?;
         let rows = column.first(rows(messages));
         for cursor in messages {
-            if step.is_next(data, cursor) {
-                let (begin, end) = cursor.take_delimited(data, step.width)?;
-                *rows.get_mut(cursor.row as usize)? = view(data, begin, end);
+            if let Some(window) = step.next(data, cursor) {
+                *rows.get_mut(cursor.row as usize)? = take_view(data, cursor, window, step)?;
             }
         }
         Some(())
@@ -119,26 +118,40 @@ impl Group<'_, '_> {
         let Place::Item(items) = step.slot.place else { return None };
         let (data, columns) = (self.walk.data, &mut *self.walk.columns);
         let items = columns.items.get_mut(items as usize)?;
-        let column = columns.views.get_mut(step.slot.column as usize)?;
+        let views = columns.views.get_mut(step.slot.column as usize)?.before(items.len());
         for cursor in messages {
-            while step.is_next(data, cursor) {
-                let (begin, end) = cursor.take_delimited(data, step.width)?;
-                column.set(items.push(cursor.row as usize), view(data, begin, end));
+            while let Some(window) = step.next(data, cursor) {
+                views.push(take_view(data, cursor, window, step)?);
+                items.push(cursor.row as usize);
             }
         }
         Some(())
     }
 
     fn packed(&mut self, step: &Step, encoding: Encoding, messages: &mut [Cursor]) -> Option<()> {
-        let data = self.walk.data;
-        for cursor in messages {
-            while step.is_next(data, cursor) {
-                let (begin, end) = cursor.take_delimited(data, step.width)?;
-                let row = cursor.row as usize;
-                self.walk.packed(data.get(..end)?, begin, encoding, &step.slot, row).ok()?;
+        let Place::Item(items) = step.slot.place else { return None };
+        let (data, columns, column) = (self.walk.data, &mut *self.walk.columns, step.slot.column as usize);
+        let items = columns.items.get_mut(items as usize)?;
+        match encoding {
+            Encoding::Varint32 => {
+                let words = columns.words.get_mut(column)?;
+                packed_varints(data, step, messages, items, words, |value| value as u32)
+            }
+            Encoding::Varint64 => {
+                let longs = columns.longs.get_mut(column)?;
+                packed_varints(data, step, messages, items, longs, |value| value)
+            }
+            _ => {
+                for cursor in messages {
+                    while let Some(window) = step.next(data, cursor) {
+                        let (begin, end) = cursor.take_delimited(data, window, step.width)?;
+                        let row = cursor.row as usize;
+                        self.walk.packed(data.get(..end)?, begin, encoding, &step.slot, row).ok()?;
+                    }
+                }
+                Some(())
             }
         }
-        Some(())
     }
 
     fn submessages(&mut self, step: &Step, messages: &mut [Cursor], depth: u32) -> Option<()> {
@@ -167,8 +180,8 @@ impl Group<'_, '_> {
             _ => None,
         };
         for cursor in messages {
-            while step.is_next(data, cursor) {
-                let (begin, end) = cursor.take_delimited(data, step.width)?;
+            while let Some(window) = step.next(data, cursor) {
+                let (begin, end) = cursor.take_delimited(data, window, step.width)?;
                 let row = match &mut items {
                     Some(items) => items.push(cursor.row as usize) as u32,
                     None => cursor.row,
@@ -230,6 +243,13 @@ impl Group<'_, '_> {
         }
         Some(())
     }
+}
+
+/// The view of the string or bytes that come next.
+#[inline(always)]
+fn take_view(data: &[u8], cursor: &mut Cursor, window: &Window, step: &Step) -> Option<u128> {
+    let (begin, end) = cursor.take_delimited(data, window, step.width)?;
+    Some(view_of(window_at(data, begin)?, begin, end - begin))
 }
 
 /// The rows that a column needs for these messages.

@@ -93,6 +93,35 @@ pub fn messages(
     vec(message(schema.message.clone(), sub, padding), count)
 }
 
+/// Random messages of type `M` as writers make them: fields in the order of their numbers, single ones at most once,
+/// and of a oneof one member.
+pub fn ordered_messages(schema: &Schema, count: Range<usize>) -> impl Strategy<Value = Vec<Vec<u8>>> + use<> {
+    let sub = ordered_message(&schema.sub, &Just(Vec::new()).boxed());
+    vec(ordered_message(&schema.message, &sub), count)
+}
+
+fn ordered_message(fields: &[Field], sub: &BoxedStrategy<Vec<u8>>) -> BoxedStrategy<Vec<u8>> {
+    let members = fields.iter().filter(|field| field.label == Label::Member).count();
+    let parts: Vec<_> = fields
+        .iter()
+        .map(|field| {
+            let most = if matches!(field.label, Label::Repeated | Label::Map) { 4 } else { 2 };
+            let values = vec(occurrence(field, sub.clone(), 0), 0..most);
+            (Just(field.label == Label::Member), values.prop_map(|values| values.concat()))
+        })
+        .collect();
+    (parts, 0..=members)
+        .prop_map(|(parts, set)| {
+            let mut member = 0;
+            let kept = parts.into_iter().filter(|(is_member, _)| {
+                member += usize::from(*is_member);
+                !is_member || member == set
+            });
+            kept.flat_map(|(_, value)| value).collect()
+        })
+        .boxed()
+}
+
 /// Fields in any order, repeated or not, with unknown ones among them.
 fn message(fields: Vec<Field>, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
     let numbers: Vec<u32> = fields.iter().map(|field| field.number).collect();
