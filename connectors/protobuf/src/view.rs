@@ -1,5 +1,10 @@
 //! Views of strings and bytes, as Arrow has them in view arrays.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
 /// The view of `begin..end` of `data`: short values lie in the view itself.
 #[inline(always)]
 pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {
@@ -11,6 +16,7 @@ pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {
 
 /// The view of `len` bytes at `begin`, of which `head` are the first, and maybe some that follow.
 #[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "the length is cut to the last index")]
 pub(crate) fn view_of(head: &[u8; 16], begin: usize, len: usize) -> u128 {
     let head = u128::from_le_bytes(*head);
     // The first four bytes, and the eight behind them.
@@ -28,6 +34,7 @@ const MOST_INLINE: usize = 12;
 /// By length, which of the first four bytes, and of the eight behind them, belong to a value.
 const VIEW_MASKS: [(u32, u64); MOST_INLINE + 1] = view_masks();
 
+#[expect(clippy::indexing_slicing, reason = "checked when the program is built")]
 const fn view_masks() -> [(u32, u64); MOST_INLINE + 1] {
     let mut masks = [(u32::MAX, u64::MAX); MOST_INLINE + 1];
     let mut len = 0;

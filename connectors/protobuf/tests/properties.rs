@@ -9,7 +9,7 @@ use recordfusion_core::{ColumnProjection, Projection, ScanCounters, Selection};
 use serde_json::{Map, Value};
 
 use crate::support::{block, decode, decoder, fixture_decoder, row};
-use generate::{Schema, messages, ordered_messages, schema};
+use generate::{Schema, messages, schema};
 use oracle::Oracle;
 
 /// Message types with records of them.

@@ -25,8 +25,9 @@ impl Bitmap {
         if index >= self.bytes.len() {
             self.grow(index);
         }
-        let byte = &mut self.bytes[index];
-        *byte = *byte & !(1 << (row % 8)) | u8::from(value) << (row % 8);
+        if let Some(byte) = self.bytes.get_mut(index) {
+            *byte = *byte & !(1 << (row % 8)) | u8::from(value) << (row % 8);
+        }
     }
 
     /// The bit of `row`.

@@ -33,7 +33,10 @@ impl<T: Copy> Fixed<T> {
             self.make_room(row + 1);
             self.values.resize(row + 1, self.fill);
         }
-        std::mem::replace(&mut self.values[row], value)
+        match self.values.get_mut(row) {
+            Some(place) => std::mem::replace(place, value),
+            None => self.fill,
+        }
     }
 
     /// Room for `rows` rows: at least as many as the last batch had, or twice as many as now.
@@ -60,7 +63,7 @@ impl<T: Copy> Fixed<T> {
             self.make_room(rows);
             self.values.resize(rows, self.fill);
         }
-        &mut self.values[..rows]
+        self.values.get_mut(..rows).unwrap_or_default()
     }
 
     /// Appends `values` from `row` on, for a run of items.

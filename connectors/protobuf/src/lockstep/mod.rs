@@ -18,6 +18,8 @@ mod cursor;
 mod loops;
 mod program;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use crate::columns::Bitmap;
 use crate::decode::Walk;
@@ -25,11 +27,11 @@ use cursor::{Cursor, MARGIN};
 use program::Programs;
 
 /// Records of a group: as many as lie in the processor's nearest cache.
-const GROUP: usize = 128;
+const GROUP: usize = 64;
 /// Fewer records are not worth it.
 const LEAST: usize = 16;
 /// Most batches that go by before it is tried again.
-const LONGEST_PAUSE: u32 = 64;
+const LONGEST_PAUSE: u32 = 15;
 
 /// Decodes batches of one scan in lockstep as far as their records allow.
 #[derive(Debug, Default)]
@@ -87,7 +89,7 @@ impl Lockstep {
                 break;
             }
         }
-        self.next_pause = 0;
+        self.next_pause /= 2;
         self.members.iter_mut().for_each(Bitmap::clear);
         rows
     }
@@ -99,11 +101,14 @@ impl Lockstep {
     }
 
     /// Forgets the batch, and sees what its records have that the others did not.
-    fn give_up(&mut self, walk: &mut Walk<'_>, group: impl Iterator<Item = (u32, u32)>) {
+    fn give_up(&mut self, walk: &mut Walk<'_>, group: impl Iterator<Item = (u32, u32)> + Clone) {
         walk.columns.clear();
         walk.mismatches = 0;
         self.members.iter_mut().for_each(Bitmap::clear);
-        if !self.learn(walk, group) {
+        if !self.learn(walk, group.clone()) {
+            // Nothing new: another order, maybe that of all records from now on.
+            self.programs = Programs::default();
+            self.learn(walk, group);
             self.pause = self.next_pause;
             self.next_pause = (2 * self.next_pause + 1).min(LONGEST_PAUSE);
         }

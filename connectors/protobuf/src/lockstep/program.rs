@@ -1,6 +1,6 @@
 //! In which order the fields of messages come: learned from records.
 
-use crate::plan::{Op, Plan, Slot};
+use crate::plan::{Op, Place, Plan, Slot};
 use crate::wire::{self, MAX_DEPTH, wire_type};
 
 use super::cursor::{Cursor, Window};
@@ -47,6 +47,11 @@ impl Step {
     /// Whether the value has a length before it.
     pub(super) fn is_delimited(&self) -> bool {
         self.tag & 7 == wire_type::LENGTH_DELIMITED
+    }
+
+    /// Whether it adds to the same list as another: that is only right in one message after the other.
+    fn shares_items(&self, other: &Slot) -> bool {
+        matches!((self.slot.place, other.place), (Place::Item(own), Place::Item(others)) if own == others)
     }
 
     /// Whether the message, whose place `window` begins at, goes on with this tag.
@@ -138,7 +143,7 @@ impl Program {
             let step = self.steps.get_mut(known);
             return step.is_some_and(|step| repeats && !std::mem::replace(&mut step.repeats, true));
         }
-        if self.steps.len() >= MOST_STEPS {
+        if self.steps.len() >= MOST_STEPS || self.steps.iter().any(|step| step.shares_items(slot)) {
             return false;
         }
         *place += self.steps.iter().skip(*place).take_while(|step| step.tag < tag).count();

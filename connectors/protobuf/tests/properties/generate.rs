@@ -13,7 +13,7 @@ const TYPES: [&str; 17] = [
 
 /// How a field is declared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Label {
+pub enum Label {
     Implicit,
     Optional,
     Repeated,
@@ -21,18 +21,19 @@ enum Label {
     Map,
 }
 
+/// A field of a message.
 #[derive(Debug, Clone)]
-struct Field {
+pub struct Field {
     number: u32,
     type_name: &'static str,
-    label: Label,
+    pub label: Label,
 }
 
 /// The messages `M` and `Sub`.
 #[derive(Debug, Clone)]
 pub struct Schema {
-    message: Vec<Field>,
-    sub: Vec<Field>,
+    pub message: Vec<Field>,
+    pub sub: Vec<Field>,
 }
 
 fn fields(types: usize) -> impl Strategy<Value = Vec<Field>> {
@@ -93,35 +94,6 @@ pub fn messages(
     vec(message(schema.message.clone(), sub, padding), count)
 }
 
-/// Random messages of type `M` as writers make them: fields in the order of their numbers, single ones at most once,
-/// and of a oneof one member.
-pub fn ordered_messages(schema: &Schema, count: Range<usize>) -> impl Strategy<Value = Vec<Vec<u8>>> + use<> {
-    let sub = ordered_message(&schema.sub, &Just(Vec::new()).boxed());
-    vec(ordered_message(&schema.message, &sub), count)
-}
-
-fn ordered_message(fields: &[Field], sub: &BoxedStrategy<Vec<u8>>) -> BoxedStrategy<Vec<u8>> {
-    let members = fields.iter().filter(|field| field.label == Label::Member).count();
-    let parts: Vec<_> = fields
-        .iter()
-        .map(|field| {
-            let most = if matches!(field.label, Label::Repeated | Label::Map) { 4 } else { 2 };
-            let values = vec(occurrence(field, sub.clone(), 0), 0..most);
-            (Just(field.label == Label::Member), values.prop_map(|values| values.concat()))
-        })
-        .collect();
-    (parts, 0..=members)
-        .prop_map(|(parts, set)| {
-            let mut member = 0;
-            let kept = parts.into_iter().filter(|(is_member, _)| {
-                member += usize::from(*is_member);
-                !is_member || member == set
-            });
-            kept.flat_map(|(_, value)| value).collect()
-        })
-        .boxed()
-}
-
 /// Fields in any order, repeated or not, with unknown ones among them.
 fn message(fields: Vec<Field>, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
     let numbers: Vec<u32> = fields.iter().map(|field| field.number).collect();
@@ -139,7 +111,8 @@ fn message(fields: Vec<Field>, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> B
     vec(prop_oneof![9 => known, 1 => unknown], 0..14).prop_map(|parts| parts.concat()).boxed()
 }
 
-fn occurrence(field: &Field, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
+/// A field with a value.
+pub fn occurrence(field: &Field, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
     let number = field.number;
     let wire_type = wire_type(field.type_name);
     let value = value(field.type_name, sub, padding);

@@ -1,13 +1,14 @@
 //! Batches of many records show what each record shows alone: the former are decoded field by field for all of them,
 //! the latter one after the other.
 
+use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use recordfusion_core::{Projection, ScanCounters};
 use recordfusion_protobuf::RecordDecoder;
 
-use super::{Schema, messages, ordered_messages, schema};
-use crate::support::{block, decode, row};
+use super::generate::{Field, Label, Schema, messages, occurrence, schema};
+use crate::support::{block, row};
 
 /// What a record may have that the others do not.
 #[derive(Debug, Clone)]
@@ -42,28 +43,62 @@ fn oddity(schema: &Schema) -> impl Strategy<Value = Oddity> + use<> {
     ]
 }
 
+/// Random messages of type `M` as writers make them: fields in the order of their numbers, single ones at most once,
+/// and of a oneof one member.
+fn ordered_messages(schema: &Schema) -> impl Strategy<Value = Vec<Vec<u8>>> + use<> {
+    let sub = ordered_message(&schema.sub, &Just(Vec::new()).boxed());
+    vec(ordered_message(&schema.message, &sub), 40..200)
+}
+
+fn ordered_message(fields: &[Field], sub: &BoxedStrategy<Vec<u8>>) -> BoxedStrategy<Vec<u8>> {
+    let members = fields.iter().filter(|field| field.label == Label::Member).count();
+    let parts: Vec<_> = fields
+        .iter()
+        .map(|field| {
+            let most = if matches!(field.label, Label::Repeated | Label::Map) { 4 } else { 2 };
+            let values = vec(occurrence(field, sub.clone(), 0), 0..most);
+            (Just(field.label == Label::Member), values.prop_map(|values| values.concat()))
+        })
+        .collect();
+    (parts, 0..=members)
+        .prop_map(|(parts, set)| {
+            let mut member = 0;
+            let kept = parts.into_iter().filter(|(is_member, _)| {
+                member += usize::from(*is_member);
+                !is_member || member == set
+            });
+            kept.flat_map(|(_, value)| value).collect()
+        })
+        .boxed()
+}
+
 /// Records as writers make them, and where which of them are odd.
 fn records() -> impl Strategy<Value = (Schema, Vec<Vec<u8>>, Vec<(Index, Oddity)>)> {
     schema().prop_flat_map(|schema| {
-        let records = ordered_messages(&schema, 40..200);
-        let oddities = proptest::collection::vec((any::<Index>(), oddity(&schema)), 0..3);
+        let records = ordered_messages(&schema);
+        let oddities = vec((any::<Index>(), oddity(&schema)), 0..3);
         (Just(schema), records, oddities)
     })
 }
 
 /// Decodes the batches with one scan, and compares each with its records alone.
 fn check(decoder: &RecordDecoder, batches: &[&[Vec<u8>]]) -> Result<(), TestCaseError> {
-    let mut scan = decoder.scan(&Projection::all(decoder.schema().fields().len())).expect("a plan");
+    let all = Projection::all(decoder.schema().fields().len());
+    let mut scan = decoder.scan(&all).expect("a plan");
+    let mut each = decoder.scan(&all).expect("a plan");
+    let counters = ScanCounters::default();
     for records in batches {
-        let alone: Vec<_> = records.iter().map(|record| decode(decoder, &[record])).collect();
-        match scan.decode("file", &block(records), 0..records.len(), &ScanCounters::default()) {
+        let block = block(records);
+        let mut alone =
+            (0..records.len()).map(|index| each.decode("file", &block, index..index + 1, &counters));
+        match scan.decode("file", &block, 0..records.len(), &counters) {
             Ok(decoded) => {
-                for (index, alone) in alone.iter().enumerate() {
-                    let alone = alone.as_ref().map(|alone| row(alone, 0));
-                    prop_assert_eq!(Ok(row(&decoded.batch, index)), alone.map_err(ToString::to_string));
+                for (index, alone) in alone.enumerate() {
+                    let alone = alone.map(|alone| row(&alone.batch, 0)).map_err(|fault| fault.to_string());
+                    prop_assert_eq!(Ok(row(&decoded.batch, index)), alone);
                 }
             }
-            Err(_) => prop_assert!(alone.iter().any(Result::is_err)),
+            Err(_) => prop_assert!(alone.any(|alone| alone.is_err())),
         }
     }
     Ok(())
