@@ -1,7 +1,14 @@
 //! The walk over a record's bytes: each field's value goes to the buffers that the plan names.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
+use std::slice::SliceIndex;
+
 use crate::column_tree::Utf8;
-use crate::columns::{Columns, LastMember};
+use crate::columns::{Columns, Fixed, Items, LastMember, of_plan};
 use crate::fault::{Fault, FaultKind, Result};
 use crate::plan::{Encoding, Mark, Member, Op, Place, Plan, Slot, Source};
 use crate::view::view;
@@ -21,12 +28,12 @@ pub(crate) struct Walk<'a> {
 
 /// A message on the way: its plan, its row, and how deep it is.
 #[derive(Clone, Copy)]
-struct Frame {
-    message: u32,
-    row: usize,
-    depth: u32,
+pub(crate) struct Frame {
+    pub message: u32,
+    pub row: usize,
+    pub depth: u32,
     /// The field number whose end tag ends the message, or 0 for one that ends with its bytes.
-    group: u32,
+    pub group: u32,
 }
 
 /// Where a message's fields lie, and where the field after it begins.
@@ -56,7 +63,7 @@ impl Walk<'_> {
     /// group, where its end tag begins.
     fn message(&mut self, bytes: &[u8], mut at: usize, frame: Frame) -> Result<usize> {
         let plan = self.plan;
-        let message = &plan.messages[frame.message as usize];
+        let message = plan.message(frame.message);
         while at < bytes.len() {
             let begin = at;
             let tag = wire::tag(bytes, &mut at)?;
@@ -72,7 +79,7 @@ impl Walk<'_> {
     /// Decodes the value at `at`, behind the `tag` at `begin`, and returns where the next field begins; `None`
     /// if the tag ends the group.
     #[inline(always)]
-    fn field(
+    pub(crate) fn field(
         &mut self,
         bytes: &[u8],
         begin: usize,
@@ -81,7 +88,6 @@ impl Walk<'_> {
         slot: &Slot,
         frame: Frame,
     ) -> Result<Option<usize>> {
-        let column = slot.column as usize;
         match slot.op {
             Op::Varint32 => self.number(bytes, &mut at, Encoding::Varint32, slot, frame.row)?,
             Op::Zigzag32 => self.number(bytes, &mut at, Encoding::Zigzag32, slot, frame.row)?,
@@ -94,7 +100,7 @@ impl Walk<'_> {
                 let end = wire::length(bytes, &mut at)?;
                 let view = view(self.data, at, end);
                 let row = self.place(slot.place, frame.row)?;
-                let replaced = self.columns.views[column].set(row, view);
+                let replaced = of_plan(&mut self.columns.views, slot.column).set(row, view);
                 if replaced != 0 {
                     self.check_view(replaced)?;
                 }
@@ -104,7 +110,7 @@ impl Walk<'_> {
                 let end = wire::length(bytes, &mut at)?;
                 let view = view(self.data, at, end);
                 let row = self.place(slot.place, frame.row)?;
-                self.columns.views[column].set(row, view);
+                of_plan(&mut self.columns.views, slot.column).set(row, view);
                 at = end;
             }
             Op::Message => {
@@ -131,46 +137,46 @@ impl Walk<'_> {
         slot: &Slot,
         frame: Frame,
     ) -> Result<Option<usize>> {
-        let column = slot.column as usize;
         match slot.op {
             Op::ClosedEnum => {
                 let number = wire::varint(bytes, &mut at)? as u32;
                 match self.plan.is_known(slot.detail, number) {
                     true => self.word(number, slot, frame.row)?,
-                    false => self.keep_unknown(frame, &bytes[begin..at]),
+                    false => self.keep_unknown(frame, slice(bytes, begin..at)),
                 }
             }
             Op::Packed(Encoding::ClosedEnum) => {
                 let end = wire::length(bytes, &mut at)?;
-                self.packed_closed_enum(&bytes[..end], at, tag, slot, frame)?;
+                self.packed_closed_enum(slice(bytes, ..end), at, tag, slot, frame)?;
                 at = end;
             }
             Op::MapEntry => {
                 let row = self.place(slot.place, frame.row)?;
                 at = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?.next;
                 if self.is_withdrawn(slot, row) {
-                    self.keep_unknown(frame, &bytes[begin..at]);
+                    self.keep_unknown(frame, slice(bytes, begin..at));
                 }
             }
             Op::Packed(encoding) => {
                 let end = wire::length(bytes, &mut at)?;
-                self.packed(&bytes[..end], at, encoding, slot, frame.row)?;
+                self.packed(slice(bytes, ..end), at, encoding, slot, frame.row)?;
                 at = end;
             }
             Op::Owned { strict } => {
                 let end = wire::length(bytes, &mut at)?;
                 let row = self.place(slot.place, frame.row)?;
-                let strings = &mut self.columns.bytes[column];
+                let strings = of_plan(&mut self.columns.bytes, slot.column);
                 if strict {
                     check_utf8(strings.get(row))?;
                 }
-                strings.replace(row, &bytes[at..end]);
+                strings.replace(row, slice(bytes, at..end));
                 at = end;
             }
             Op::Serialized => {
                 let row = self.place(slot.place, frame.row)?;
                 let extent = self.submessage(bytes, at, tag, slot, row, frame.depth + 1)?;
-                self.columns.bytes[column].append(row, &bytes[extent.begin..extent.end]);
+                of_plan(&mut self.columns.bytes, slot.column)
+                    .append(row, slice(bytes, extent.begin..extent.end));
                 at = extent.next;
             }
             Op::Present => {
@@ -179,12 +185,12 @@ impl Walk<'_> {
             }
             Op::CheckText => {
                 let end = wire::length(bytes, &mut at)?;
-                check_utf8(&bytes[at..end])?;
+                check_utf8(slice(bytes, at..end))?;
                 at = end;
             }
             Op::CheckPacked(encoding) => {
                 let end = wire::length(bytes, &mut at)?;
-                check_packed(&bytes[..end], at, encoding)?;
+                check_packed(slice(bytes, ..end), at, encoding)?;
                 at = end;
             }
             _ if tag & 7 == wire_type::END_GROUP && frame.group != 0 && tag >> 3 == frame.group => {
@@ -194,7 +200,7 @@ impl Walk<'_> {
                 self.mismatches += u64::from(slot.op == Op::Mismatch);
                 wire::skip(bytes, &mut at, tag, frame.depth)?;
                 if slot.op != Op::Unwanted {
-                    self.keep_unknown(frame, &bytes[begin..at]);
+                    self.keep_unknown(frame, slice(bytes, begin..at));
                 }
             }
         }
@@ -210,7 +216,6 @@ impl Walk<'_> {
         slot: &Slot,
         row: usize,
     ) -> Result<()> {
-        let column = slot.column as usize;
         match encoding {
             Encoding::Varint32 | Encoding::Zigzag32 | Encoding::Fixed32 => {
                 let word = match encoding {
@@ -219,7 +224,7 @@ impl Walk<'_> {
                     _ => wire::fixed32(bytes, at)?,
                 };
                 let row = self.place(slot.place, row)?;
-                self.columns.words[column].set(row, word);
+                of_plan(&mut self.columns.words, slot.column).set(row, word);
             }
             Encoding::Varint64 | Encoding::Zigzag64 | Encoding::Fixed64 => {
                 let long = match encoding {
@@ -228,12 +233,12 @@ impl Walk<'_> {
                     _ => wire::fixed64(bytes, at)?,
                 };
                 let row = self.place(slot.place, row)?;
-                self.columns.longs[column].set(row, long);
+                of_plan(&mut self.columns.longs, slot.column).set(row, long);
             }
             Encoding::Bool => {
                 let bit = wire::varint(bytes, at)? != 0;
                 let row = self.place(slot.place, row)?;
-                self.columns.bits[column].put(row, bit);
+                of_plan(&mut self.columns.bits, slot.column).put(row, bit);
             }
             Encoding::ClosedEnum => {
                 let number = wire::varint(bytes, at)? as u32;
@@ -247,7 +252,7 @@ impl Walk<'_> {
 
     fn word(&mut self, word: u32, slot: &Slot, row: usize) -> Result<()> {
         let row = self.place(slot.place, row)?;
-        self.columns.words[slot.column as usize].set(row, word);
+        of_plan(&mut self.columns.words, slot.column).set(row, word);
         Ok(())
     }
 
@@ -268,7 +273,7 @@ impl Walk<'_> {
                 true => self.word(number, slot, frame.row)?,
                 false => {
                     let tag = wire::to_varint(u64::from(tag & !7 | wire_type::VARINT));
-                    self.keep_unknown(frame, &[tag.as_slice(), &bytes[begin..at]].concat());
+                    self.keep_unknown(frame, &[tag.as_slice(), slice(bytes, begin..at)].concat());
                 }
             }
         }
@@ -278,7 +283,7 @@ impl Walk<'_> {
     /// Keeps an unknown field of the record itself, if those are wanted.
     fn keep_unknown(&mut self, frame: Frame, field: &[u8]) {
         if let (Some(column), 0) = (self.plan.unknown, frame.message) {
-            self.columns.bytes[column as usize].append(frame.row, field);
+            of_plan(&mut self.columns.bytes, column).append(frame.row, field);
         }
     }
 
@@ -287,15 +292,15 @@ impl Walk<'_> {
     fn place(&mut self, place: Place, row: usize) -> Result<usize> {
         match place {
             Place::Row => Ok(row),
-            Place::Item(items) => Ok(self.columns.items[items as usize].push(row)),
+            Place::Item(items) => Ok(of_plan(&mut self.columns.items, items).push(row)),
             Place::Marked(mark) => self.mark(mark, row),
         }
     }
 
     #[inline(never)]
     fn mark(&mut self, mark: u32, row: usize) -> Result<usize> {
-        let Mark { validity, member } = &self.plan.marks[mark as usize];
-        self.columns.validity[*validity as usize].set(row);
+        let Mark { validity, member } = self.plan.mark(mark);
+        of_plan(&mut self.columns.validity, *validity).set(row);
         match member {
             Some(member) => self.set_member(*member, row),
             None => Ok(row),
@@ -306,10 +311,10 @@ impl Walk<'_> {
     fn set_member(&mut self, member: Member, row: usize) -> Result<usize> {
         let Member { oneof, output, case } = member;
         if let Some((column, index)) = case {
-            self.columns.words[column as usize].set(row, index);
+            of_plan(&mut self.columns.words, column).set(row, index);
         }
         let now = LastMember { row, member: Some(output) };
-        let last = std::mem::replace(&mut self.columns.oneofs[oneof as usize], now);
+        let last = std::mem::replace(of_plan(&mut self.columns.oneofs, oneof), now);
         if let LastMember { row: last_row, member: Some(member) } = last
             && last_row == row
             && member != output
@@ -341,20 +346,20 @@ impl Walk<'_> {
             return Ok(Extent { begin: at, end, next });
         }
         let end = wire::length(bytes, &mut at)?;
-        self.message(&bytes[..end], at, frame)?;
+        self.message(slice(bytes, ..end), at, frame)?;
         Ok(Extent { begin: at, end, next: end })
     }
 
     /// Takes an entry out of its map if its value is a number that the closed enum does not have.
     fn is_withdrawn(&mut self, slot: &Slot, entry: usize) -> bool {
-        let Some((column, closed)) = self.plan.messages[slot.detail as usize].closed_value else {
+        let Some((column, closed)) = self.plan.message(slot.detail).closed_value else {
             return false;
         };
-        let number = self.columns.words[column as usize].get(entry);
+        let number = of_plan(&mut self.columns.words, column).get(entry);
         let (false, Place::Item(items)) = (self.plan.is_known(closed, number), slot.place) else {
             return false;
         };
-        self.columns.items[items as usize].withdraw(entry);
+        of_plan(&mut self.columns.items, items).withdraw(entry);
         true
     }
 
@@ -368,23 +373,40 @@ impl Walk<'_> {
         row: usize,
     ) -> Result<()> {
         let Place::Item(items) = slot.place else { return Ok(()) };
-        let column = slot.column as usize;
         match encoding {
             Encoding::Fixed32 => {
-                let (chunks, rest) = bytes[at..].as_chunks::<4>();
-                let first = self.columns.items[items as usize].push_run(row, chunks.len());
+                let (chunks, rest) = slice(bytes, at..).as_chunks::<4>();
+                let first = of_plan(&mut self.columns.items, items).push_run(row, chunks.len());
                 let values = chunks.iter().map(|chunk| u32::from_le_bytes(*chunk));
-                self.columns.words[column].extend(first, values);
+                of_plan(&mut self.columns.words, slot.column).extend(first, values);
                 if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
             }
             Encoding::Fixed64 => {
-                let (chunks, rest) = bytes[at..].as_chunks::<8>();
-                let first = self.columns.items[items as usize].push_run(row, chunks.len());
+                let (chunks, rest) = slice(bytes, at..).as_chunks::<8>();
+                let first = of_plan(&mut self.columns.items, items).push_run(row, chunks.len());
                 let values = chunks.iter().map(|chunk| u64::from_le_bytes(*chunk));
-                self.columns.longs[column].extend(first, values);
+                of_plan(&mut self.columns.longs, slot.column).extend(first, values);
                 if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
             }
-            _ => {
+            Encoding::Varint32 | Encoding::Zigzag32 => {
+                let (items, words) =
+                    (of_plan(&mut self.columns.items, items), of_plan(&mut self.columns.words, slot.column));
+                let word = |value| match encoding {
+                    Encoding::Varint32 => value as u32,
+                    _ => wire::zigzag32(value as u32),
+                };
+                packed_varints(slice(bytes, at..), row, items, words, word)
+            }
+            Encoding::Varint64 | Encoding::Zigzag64 => {
+                let (items, longs) =
+                    (of_plan(&mut self.columns.items, items), of_plan(&mut self.columns.longs, slot.column));
+                let long = |value| match encoding {
+                    Encoding::Varint64 => value,
+                    _ => wire::zigzag64(value),
+                };
+                packed_varints(slice(bytes, at..), row, items, longs, long)
+            }
+            Encoding::Bool | Encoding::ClosedEnum => {
                 while at < bytes.len() {
                     self.number(bytes, &mut at, encoding, slot, row)?;
                 }
@@ -398,7 +420,7 @@ impl Walk<'_> {
     fn check_view(&self, view: u128) -> Result<()> {
         let len = view as u32 as usize;
         if len <= 12 {
-            return check_utf8(&view.to_le_bytes()[4..4 + len]);
+            return check_utf8(slice(&view.to_le_bytes(), 4..4 + len));
         }
         let begin = (view >> 96) as usize;
         check_utf8(self.data.get(begin..begin + len).unwrap_or_default())
@@ -407,49 +429,75 @@ impl Walk<'_> {
     /// Takes back all that `rows` of an output hold: another member of the oneof was set.
     fn take_back(&mut self, output: u32, rows: std::ops::Range<usize>) -> Result<()> {
         let plan = self.plan;
-        let output = &plan.outputs[output as usize];
+        let output = plan.output(output);
         if let Some(validity) = output.validity {
-            self.columns.validity[validity as usize].erase(rows.clone());
+            of_plan(&mut self.columns.validity, validity).erase(rows.clone());
         }
         let columns = &mut *self.columns;
         match &output.source {
             Source::Absent => {}
             Source::Words { column, .. } | Source::Enum { column, .. } | Source::Case { column, .. } => {
-                columns.words[*column as usize].erase(rows)
+                of_plan(&mut columns.words, *column).erase(rows)
             }
-            Source::Longs(column) => columns.longs[*column as usize].erase(rows),
-            Source::Bits(column) => columns.bits[*column as usize].erase(rows),
-            Source::Views(column) => columns.views[*column as usize].erase(rows),
+            Source::Longs(column) => of_plan(&mut columns.longs, *column).erase(rows),
+            Source::Bits(column) => of_plan(&mut columns.bits, *column).erase(rows),
+            Source::Views(column) => of_plan(&mut columns.views, *column).erase(rows),
             Source::Texts { column, utf8 } => {
                 for row in rows.clone().filter(|_| *utf8 == Utf8::Strict) {
-                    self.check_view(self.columns.views[*column as usize].get(row))?;
+                    let view = of_plan(&mut self.columns.views, *column).get(row);
+                    self.check_view(view)?;
                 }
-                self.columns.views[*column as usize].erase(rows);
+                of_plan(&mut self.columns.views, *column).erase(rows);
             }
             Source::Bytes { column, utf8 } => {
                 for row in rows.clone().filter(|_| *utf8 == Utf8::Strict) {
-                    check_utf8(columns.bytes[*column as usize].get(row))?;
+                    check_utf8(of_plan(&mut columns.bytes, *column).get(row))?;
                 }
-                columns.bytes[*column as usize].erase(rows);
+                of_plan(&mut columns.bytes, *column).erase(rows);
             }
-            Source::Json { column, .. } => columns.bytes[*column as usize].erase(rows),
+            Source::Json { column, .. } => of_plan(&mut columns.bytes, *column).erase(rows),
             Source::Message { fields, .. } => {
                 for &field in fields {
                     self.take_back(field, rows.clone())?;
                 }
             }
             Source::List { items, item } => {
-                let erased = columns.items[*items as usize].erase(rows);
+                let erased = of_plan(&mut columns.items, *items).erase(rows);
                 self.take_back(*item, erased)?;
             }
             Source::Map { items, key, value } => {
-                let erased = columns.items[*items as usize].erase(rows);
+                let erased = of_plan(&mut columns.items, *items).erase(rows);
                 self.take_back(*key, erased.clone())?;
                 self.take_back(*value, erased)?;
             }
         }
         Ok(())
     }
+}
+
+/// Appends varints to a column, as items of `row`.
+#[inline(always)]
+fn packed_varints<T: Copy>(
+    bytes: &[u8],
+    row: usize,
+    items: &mut Items,
+    column: &mut Fixed<T>,
+    value: impl Fn(u64) -> T,
+) -> Result<()> {
+    let first = items.push_run(row, 0);
+    let values = column.before(first);
+    let mut at = 0;
+    while at < bytes.len() {
+        values.push(value(wire::varint(bytes, &mut at)?));
+    }
+    items.push_run(row, values.len() - first);
+    Ok(())
+}
+
+/// A part of `bytes` that has been found to be there.
+#[inline]
+fn slice<I: SliceIndex<[u8], Output = [u8]>>(bytes: &[u8], part: I) -> &[u8] {
+    bytes.get(part).unwrap_or_default()
 }
 
 /// Checks strings byte by byte or in blocks, whatever is faster for their length.

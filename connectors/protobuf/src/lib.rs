@@ -13,6 +13,7 @@ mod example;
 mod extent;
 mod fault;
 mod finish;
+mod lockstep;
 mod map_entries;
 mod messages;
 mod numbers;

@@ -24,6 +24,7 @@ use crate::decoded::{Arrays, Tally};
 use crate::descriptor::Descriptors;
 use crate::fault::Result as Decoded;
 use crate::finish::{Finish, ViewBuffers};
+use crate::lockstep::Lockstep;
 use crate::open::RecordType;
 use crate::options::{Mapping, OnBadValue};
 use crate::plan::{self, Compiled, Plan, Wanted};
@@ -36,6 +37,7 @@ pub(crate) struct MessageDecoder {
     mapping: Arc<Mapping>,
     plan: Plan,
     columns: Columns,
+    lockstep: Lockstep,
     /// What the wanted columns are in a record without fields.
     absent: Vec<ArrayRef>,
 }
@@ -53,8 +55,14 @@ impl MessageDecoder {
     ) -> recordfusion_core::Result<Self> {
         let Compiled { plan, columns } = plan::compile(&record.descriptors, mapping, tree, wanted)?;
         let descriptors = Arc::clone(&record.descriptors);
-        let mut decoder =
-            Self { descriptors, mapping: Arc::clone(mapping), plan, columns, absent: Vec::new() };
+        let mut decoder = Self {
+            descriptors,
+            mapping: Arc::clone(mapping),
+            plan,
+            columns,
+            lockstep: Lockstep::default(),
+            absent: Vec::new(),
+        };
         if let Some(empty) = RecordBlock::new(Buffer::default(), vec![(0, 0)], 0)
             && let Ok(arrays) = decoder.decode(&empty, 0..1)
         {
@@ -106,7 +114,7 @@ impl MessageDecoder {
     pub(crate) fn decode(
         &mut self,
         block: &RecordBlock,
-        rows: impl Iterator<Item = usize>,
+        rows: impl Iterator<Item = usize> + Clone,
     ) -> Decoded<Arrays> {
         let result = self.walk_and_finish(block, rows);
         if result.is_err() {
@@ -115,12 +123,16 @@ impl MessageDecoder {
         result
     }
 
-    fn walk_and_finish(&mut self, block: &RecordBlock, rows: impl Iterator<Item = usize>) -> Decoded<Arrays> {
+    fn walk_and_finish(
+        &mut self,
+        block: &RecordBlock,
+        rows: impl Iterator<Item = usize> + Clone,
+    ) -> Decoded<Arrays> {
         let mut walk =
             Walk { plan: &self.plan, columns: &mut self.columns, data: block.data(), mismatches: 0 };
-        let mut count = 0;
-        for row in rows {
-            let (begin, end) = block.places().get(row).copied().unwrap_or_default();
+        let places = rows.map(|row| block.places().get(row).copied().unwrap_or_default());
+        let mut count = self.lockstep.decode(&mut walk, places.clone());
+        for (begin, end) in places.skip(count) {
             walk.record(count, begin, end)?;
             count = count.saturating_add(1);
         }

@@ -41,7 +41,7 @@ pub(crate) enum Decoder {
 impl Decoder {
     /// Decodes the records `rows`. A fault may be found only when arrays are made, and then says nothing of
     /// the record. The decoder goes on afterwards as if nothing had been.
-    fn attempt(&mut self, block: &RecordBlock, rows: impl Iterator<Item = usize>) -> Decoded<Arrays> {
+    fn attempt(&mut self, block: &RecordBlock, rows: impl Iterator<Item = usize> + Clone) -> Decoded<Arrays> {
         match self {
             Self::Messages(messages) => messages.decode(block, rows),
             Self::Examples(examples) => examples.decode(block, rows),

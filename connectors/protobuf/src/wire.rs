@@ -102,7 +102,7 @@ fn long_varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
 }
 
 /// The bit of each of eight bytes that says that a varint goes on.
-const CONTINUATION: u64 = 0x8080_8080_8080_8080;
+pub(crate) const CONTINUATION: u64 = 0x8080_8080_8080_8080;
 
 /// Less than eight bytes, the last of a message, as a word; in the bytes that are missing the varint goes on.
 #[expect(
@@ -129,7 +129,8 @@ fn last_bytes(rest: &[u8]) -> u64 {
 }
 
 /// Joins the low seven bits of each of the eight bytes.
-fn gather_sevens(word: u64) -> u64 {
+#[inline(always)]
+pub(crate) fn gather_sevens(word: u64) -> u64 {
     let word = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
     let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x3fff_0000_3fff_0000) >> 2;
     (word & 0x0000_0000_0fff_ffff) | (word & 0x0fff_ffff_0000_0000) >> 4

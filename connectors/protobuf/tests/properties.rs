@@ -1,6 +1,7 @@
 //! Properties over random message types and random messages.
 
 mod generate;
+mod lockstep;
 pub mod oracle;
 
 use proptest::prelude::*;

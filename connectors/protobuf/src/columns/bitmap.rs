@@ -25,8 +25,14 @@ impl Bitmap {
         if index >= self.bytes.len() {
             self.grow(index);
         }
-        let byte = &mut self.bytes[index];
-        *byte = *byte & !(1 << (row % 8)) | u8::from(value) << (row % 8);
+        if let Some(byte) = self.bytes.get_mut(index) {
+            *byte = *byte & !(1 << (row % 8)) | u8::from(value) << (row % 8);
+        }
+    }
+
+    /// The bit of `row`.
+    pub(crate) fn get(&self, row: usize) -> bool {
+        self.bytes.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
     }
 
     /// Sets the bits of the first `rows` rows to 1, of a bitmap in which no later one is set.

@@ -33,7 +33,10 @@ impl<T: Copy> Fixed<T> {
             self.make_room(row + 1);
             self.values.resize(row + 1, self.fill);
         }
-        std::mem::replace(&mut self.values[row], value)
+        match self.values.get_mut(row) {
+            Some(place) => std::mem::replace(place, value),
+            None => self.fill,
+        }
     }
 
     /// Room for `rows` rows: at least as many as the last batch had, or twice as many as now.
@@ -49,13 +52,18 @@ impl<T: Copy> Fixed<T> {
         self.values.get(row).copied().unwrap_or(self.fill)
     }
 
+    /// The value of rows that none is written for.
+    pub(crate) fn fill(&self) -> T {
+        self.fill
+    }
+
     /// The values of the first `rows` rows, to be set in any order.
     pub(crate) fn first(&mut self, rows: usize) -> &mut [T] {
         if rows > self.values.len() {
             self.make_room(rows);
             self.values.resize(rows, self.fill);
         }
-        &mut self.values[..rows]
+        self.values.get_mut(..rows).unwrap_or_default()
     }
 
     /// Appends `values` from `row` on, for a run of items.
@@ -64,6 +72,14 @@ impl<T: Copy> Fixed<T> {
         self.make_room(row + values.len());
         self.values.resize(row, self.fill);
         self.values.extend(values);
+    }
+
+    /// The values before `row`, to append others.
+    #[inline]
+    pub(crate) fn before(&mut self, row: usize) -> &mut Vec<T> {
+        self.make_room(row + 1);
+        self.values.resize(row, self.fill);
+        &mut self.values
     }
 
     /// Takes back the values of `rows`.

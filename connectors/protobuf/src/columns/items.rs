@@ -32,6 +32,11 @@ impl Items {
         first
     }
 
+    /// How many items there are.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
     /// Takes `item`, the last one, out of its map: it keeps its index but counts no more.
     pub(crate) fn withdraw(&mut self, item: usize) {
         self.withdrawn.push(item);

@@ -4,6 +4,11 @@
 //! one, or at the end of the batch. What is written twice keeps the later value. Which rows are NULL is kept
 //! apart, in bitmaps; a column itself does not know.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
 mod bitmap;
 mod byte_strings;
 mod fixed;
@@ -33,6 +38,13 @@ pub(crate) struct Columns {
     pub validity: Vec<Bitmap>,
     /// The member of each oneof that was set last.
     pub oneofs: Vec<LastMember>,
+}
+
+/// The column that the plan means by this index.
+#[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "a plan's indices are those of the columns it is compiled with")]
+pub(crate) fn of_plan<T>(columns: &mut [T], index: u32) -> &mut T {
+    &mut columns[index as usize]
 }
 
 /// The member of a oneof that is set in the row that was decoded last.

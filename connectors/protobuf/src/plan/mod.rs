@@ -50,7 +50,25 @@ pub(crate) struct Plan {
     pub leaves: u64,
 }
 
+#[expect(clippy::indexing_slicing, reason = "indices are those that the plan was compiled with")]
 impl Plan {
+    /// The plan of a message, by its index.
+    #[inline(always)]
+    pub(crate) fn message(&self, message: u32) -> &MessagePlan {
+        &self.messages[message as usize]
+    }
+
+    /// What is noted, by its index.
+    #[inline]
+    pub(crate) fn mark(&self, mark: u32) -> &Mark {
+        &self.marks[mark as usize]
+    }
+
+    /// An output, by its index.
+    pub(crate) fn output(&self, output: u32) -> &Output {
+        &self.outputs[output as usize]
+    }
+
     /// Whether the closed enum of this index has the number.
     #[inline]
     pub(crate) fn is_known(&self, closed: u32, number: u32) -> bool {

@@ -13,7 +13,7 @@ const TYPES: [&str; 17] = [
 
 /// How a field is declared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Label {
+pub enum Label {
     Implicit,
     Optional,
     Repeated,
@@ -21,18 +21,19 @@ enum Label {
     Map,
 }
 
+/// A field of a message.
 #[derive(Debug, Clone)]
-struct Field {
+pub struct Field {
     number: u32,
     type_name: &'static str,
-    label: Label,
+    pub label: Label,
 }
 
 /// The messages `M` and `Sub`.
 #[derive(Debug, Clone)]
 pub struct Schema {
-    message: Vec<Field>,
-    sub: Vec<Field>,
+    pub message: Vec<Field>,
+    pub sub: Vec<Field>,
 }
 
 fn fields(types: usize) -> impl Strategy<Value = Vec<Field>> {
@@ -110,7 +111,8 @@ fn message(fields: Vec<Field>, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> B
     vec(prop_oneof![9 => known, 1 => unknown], 0..14).prop_map(|parts| parts.concat()).boxed()
 }
 
-fn occurrence(field: &Field, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
+/// A field with a value.
+pub fn occurrence(field: &Field, sub: BoxedStrategy<Vec<u8>>, padding: usize) -> BoxedStrategy<Vec<u8>> {
     let number = field.number;
     let wire_type = wire_type(field.type_name);
     let value = value(field.type_name, sub, padding);
