@@ -13,7 +13,7 @@ class Line:
     """One work: what was measured, what it is compared with, and what it should reach.
 
     `value` and `base` are in `unit`. `startup` is what of `value` is start-up and planning, if that is in it.
-    `same_file` is the peer's value on the very file that was read, where `base` is its value on another."""
+    `least` is the peer's value on the file that is fastest for it, whatever its layout."""
 
     work: str
     value: float
@@ -22,7 +22,7 @@ class Line:
     goal: float
     unit: str = "s"
     startup: float = 0.0
-    same_file: float = 0.0
+    least: float = 0.0
     note: str = ""
 
     @property
@@ -53,12 +53,12 @@ def amount(value, unit):
 
 def table(lines):
     """The lines as a Markdown table."""
-    rows = ["| work | measured | compared with | ratio | goal | reached | ratio without start-up | ratio to R on the same file |"]
+    rows = ["| work | measured | compared with | ratio | goal | reached | ratio without start-up | ratio to R on a simple file |"]
     rows.append("|---|--:|---|--:|--:|---|--:|--:|")
     for line in lines:
         reached = "yes" if line.share <= 1 else f"no, {number(line.share, 2)} x the goal"
         bare = number(line.bare_ratio) if line.startup else ""
-        same = number(line.value / line.same_file) if line.same_file else ""
+        least = number(line.value / line.least) if line.least else ""
         note = f" ({line.note})" if line.note else ""
         cells = [
             line.work + note,
@@ -68,7 +68,7 @@ def table(lines):
             number(line.goal),
             reached,
             bare,
-            same,
+            least,
         ]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{GetOptions, ObjectMeta, ObjectStore};
+use object_store::{GetOptions, GetResult, GetResultPayload, ObjectMeta, ObjectStore};
 
+use crate::local_file::LocalFile;
 use crate::{Error, Result};
 
 /// One file: where it is, how long it is, and what to call it in messages.
@@ -31,17 +32,53 @@ impl RecordFile {
     /// [`Error::Store`] when the store fails; [`Error::Changed`] when the file is shorter than it was when the scan was
     /// planned, or another of the same length.
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        match self.clip(range) {
+            Some(range) => self.bytes_of(self.get(&range).await?, &range).await,
+            None => Ok(Bytes::new()),
+        }
+    }
+
+    /// The same, and the open file if it lies on a disk of this machine.
+    pub(crate) async fn read_and_keep(&self, range: Range<u64>) -> Result<(Bytes, Option<LocalFile>)> {
+        let Some(range) = self.clip(range) else { return Ok((Bytes::new(), None)) };
+        match self.get(&range).await? {
+            GetResult { payload: GetResultPayload::File(file, _), .. } => {
+                let mut local = LocalFile::new(file);
+                Ok((self.read_local(&mut local, range)?, Some(local)))
+            }
+            found => Ok((self.bytes_of(found, &range).await?, None)),
+        }
+    }
+
+    /// As [`Self::read`], from the open file, and without leaving the thread.
+    pub(crate) fn read_local(&self, local: &mut LocalFile, range: Range<u64>) -> Result<Bytes> {
+        let Some(range) = self.clip(range) else { return Ok(Bytes::new()) };
+        let read = local.read(range, self.size).map_err(|error| {
+            self.store_error(object_store::Error::Generic { store: "local", source: error.into() })
+        });
+        read?.ok_or_else(|| self.changed())
+    }
+
+    /// The part of `range` that lies in the file, if there is one.
+    fn clip(&self, range: Range<u64>) -> Option<Range<u64>> {
         let range = range.start..range.end.min(self.size);
-        let Some(wanted) = range.end.checked_sub(range.start).filter(|wanted| *wanted > 0) else {
-            return Ok(Bytes::new());
-        };
-        let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
+        (range.start < range.end).then_some(range)
+    }
+
+    /// Asks for a range of the file in the state that it had.
+    async fn get(&self, range: &Range<u64>) -> Result<GetResult> {
+        let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
         let found =
             self.store.get_opts(&self.location, options).await.map_err(|error| self.store_error(error))?;
         if found.meta.size < self.size || (found.meta.size == self.size && self.is_another(&found.meta)) {
             return Err(self.changed());
         }
+        Ok(found)
+    }
+
+    async fn bytes_of(&self, found: GetResult, range: &Range<u64>) -> Result<Bytes> {
         let bytes = found.bytes().await.map_err(|error| self.store_error(error))?;
+        let wanted = range.end.saturating_sub(range.start);
         if bytes.len() as u64 == wanted { Ok(bytes) } else { Err(self.changed()) }
     }
 

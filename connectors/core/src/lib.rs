@@ -47,6 +47,7 @@ mod filter;
 mod gather;
 mod inspection;
 mod limits;
+mod local_file;
 mod options;
 mod projection;
 mod read_ahead;

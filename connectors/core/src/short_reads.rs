@@ -1,10 +1,12 @@
 //! Short pieces of a file that lie apart, such as the headers of its chunks.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::local_file::LocalFile;
 use crate::{RecordFile, Result, ScanCounters};
 
 /// Bytes of a read where the pieces lie far apart.
@@ -19,12 +21,13 @@ pub struct ShortReads {
     read_len: u64,
     window: Bytes,
     window_begin: u64,
+    local: Option<LocalFile>,
 }
 
 impl ShortReads {
     /// Reads nothing yet.
     pub fn new(file: RecordFile, counters: Arc<ScanCounters>) -> Self {
-        Self { file, counters, read_len: SMALL_READ, window: Bytes::new(), window_begin: 0 }
+        Self { file, counters, read_len: SMALL_READ, window: Bytes::new(), window_begin: 0, local: None }
     }
 
     /// The file.
@@ -44,7 +47,7 @@ impl ShortReads {
     pub async fn bytes(&mut self, begin: u64, end: u64) -> Result<Bytes> {
         let window_end = self.window_begin.saturating_add(self.window.len() as u64);
         if begin < self.window_begin || end > window_end {
-            self.window = self.file.read(begin..end.max(begin.saturating_add(self.read_len))).await?;
+            self.window = self.read(begin..end.max(begin.saturating_add(self.read_len))).await?;
             self.window_begin = begin;
             self.counters.bytes_scanned.add(self.window.len() as u64);
         }
@@ -54,6 +57,15 @@ impl ShortReads {
             return Err(self.file.corrupt(self.file.size, "the file ends too early"));
         }
         Ok(self.window.slice(wanted))
+    }
+
+    async fn read(&mut self, range: Range<u64>) -> Result<Bytes> {
+        if let Some(local) = &mut self.local {
+            return self.file.read_local(local, range);
+        }
+        let (bytes, local) = self.file.read_and_keep(range).await?;
+        self.local = local;
+        Ok(bytes)
     }
 }
 

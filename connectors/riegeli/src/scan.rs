@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
-use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use futures::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use recordfusion_core::{
     BatchStream, BlockStream, ColumnBounds, ContainerOptions, Error, LARGE_BLOCK, OnCorruption, OnTruncated,
     Piece, RecordBlock, RecordFile, Result, ScanCounters, ScanRequest,
@@ -156,17 +156,29 @@ pub(crate) fn row_counts(request: &ScanRequest, options: ContainerOptions) -> Ba
     recordfusion_core::row_counts(counts, request.limit, request.batch_size)
 }
 
+/// Bytes of a file whose headers are read one after another: one header says where the next one is.
+const PART: u64 = 32 << 20;
+/// Parts whose headers are read at the same time, so that a distant store is not waited for at every chunk.
+const PARTS_AT_ONCE: usize = 8;
+
 /// The number of records of each chunk, by its header.
 fn header_counts(request: &ScanRequest, options: ContainerOptions) -> BoxStream<'static, Result<u64>> {
     let (file, range, counters) =
         (request.file.clone(), request.range.clone(), Arc::clone(&request.counters));
     let open = async move {
         let (part, options) = part_to_read(&file, options, &counters).await?;
-        let count = HeaderCount { file: part, range, options, counters, walk: None };
-        Ok::<_, Error>(stream::try_unfold((count, file), |(mut count, file)| async move {
-            let rows = count.next().await.map_err(ReadError::of(&file))?;
-            Ok(rows.map(|rows| (rows, (count, file))))
-        }))
+        let end = range.end.min(part.size);
+        let begins = (range.start..end).step_by(PART as usize);
+        let parts = begins.map(move |begin| HeaderCount {
+            file: part.clone(),
+            range: begin..end.min(begin.saturating_add(PART)),
+            options,
+            counters: Arc::clone(&counters),
+            walk: None,
+        });
+        let counted = stream::iter(parts).map(|part| part.counts().collect::<Vec<_>>());
+        let counts = counted.buffered(PARTS_AT_ONCE).flat_map(stream::iter);
+        Ok::<_, Error>(counts.map(move |rows| rows.map_err(ReadError::of(&file))))
     };
     stream::once(open).try_flatten().boxed()
 }
@@ -180,6 +192,11 @@ struct HeaderCount {
 }
 
 impl HeaderCount {
+    /// The number of records of each chunk that begins in the range, until one cannot be read.
+    fn counts(self) -> impl Stream<Item = ReadResult<u64>> {
+        stream::try_unfold(self, |mut count| async move { Ok(count.next().await?.map(|rows| (rows, count))) })
+    }
+
     /// The number of records of the next chunk.
     async fn next(&mut self) -> ReadResult<Option<u64>> {
         match self.count_chunk().await {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use futures::executor::block_on;
 use proptest::prelude::*;
-use recordfusion_core::{RecordFile, Table};
+use recordfusion_core::{Connector, RecordFile, Table};
+use recordfusion_riegeli::RiegeliConnector;
 
 use crate::support::*;
 
@@ -166,4 +168,30 @@ fn counting_reads_no_data_and_reading_reads_all_once() {
     assert_eq!(counters.chunks_read.value(), 40);
     assert_eq!(counters.records_decoded.value(), 40);
     assert!(counters.bytes_decompressed.value() >= 4_000_000);
+}
+
+#[test]
+fn a_long_file_is_counted_as_a_short_one_is() {
+    let records: Records = (0..80u8).map(|byte| vec![byte; 1_000_000]).collect();
+    let options = || riegeli::WriterOptions::new().compression(riegeli::CompressionType::None);
+    let mut bytes = write(&records, options().chunk_size(1));
+    let file = memory_file(&bytes);
+    let table = open(&file).expect("valid file");
+    assert_eq!(count(table.as_ref(), &file, 0..file.size).expect("sound"), 80);
+    let cut = 50_000_000;
+    let halves = [0..cut, cut..file.size].map(|half| count(table.as_ref(), &file, half).expect("sound"));
+    assert_eq!(halves.iter().sum::<usize>(), 80);
+
+    // The header of a chunk far behind: what comes before it is counted.
+    let chunks = block_on(RiegeliConnector.inspect(&file)).expect("valid file").chunks;
+    let damaged = chunks[75].begin as usize;
+    bytes[damaged + 30] ^= 1;
+    let file = memory_file(&bytes);
+    let table = open(&file).expect("the damage is further back");
+    let (batches, error) = scan(table.as_ref(), request(&file, 0..file.size, 0));
+    let rows: usize = batches.iter().map(|batch| batch.num_rows()).sum();
+    let before: u64 = chunks[..75].iter().map(|chunk| chunk.records).sum();
+    assert_eq!(rows as u64, before);
+    let message = error.expect("a header is damaged").to_string();
+    assert!(message.contains(&format!("byte {damaged}")), "{message}");
 }
