@@ -114,8 +114,11 @@ impl FileColumns {
     /// if they are others. A column that the file lacks was declared by the user: it reads as NULL.
     fn of_file(&self, file: &Schema) -> Result<(Projection, Option<BatchAdapter>)> {
         let column = |(field, selection): (&Arc<Field>, &Selection)| {
-            let (index, _) = file.fields().find(field.name())?;
-            Some(ColumnProjection { index, selection: selection.clone() })
+            let (index, found) = file.fields().find(field.name())?;
+            // A cast may make NULL of a value, or an error: it has to see it.
+            let is_cast = found.data_type() != field.data_type() && !found.data_type().is_nested();
+            let selection = if is_cast { Selection::All } else { selection.clone() };
+            Some(ColumnProjection { index, selection })
         };
         let columns: Vec<_> = self.schema.fields().iter().zip(&self.selections).filter_map(column).collect();
         let fields: Vec<Field> = columns.iter().map(|column| file.field(column.index).clone()).collect();

@@ -48,13 +48,16 @@ fn visit(expr: &Arc<dyn PhysicalExpr>, schema: &Schema, indices: &[usize], wante
     }
 }
 
-/// The struct, list or map of which `expr` looks only at whether it is there, or how long it is.
+/// What `expr` looks at only to see whether it is there, or how long it is. Items of lists and maps that are no structs
+/// are not told apart from NULL without their values.
 fn of_shape(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Leaf> {
-    let argument = if let Some(test) = expr.downcast_ref::<IsNullExpr>() {
-        test.arg()
-    } else if let Some(test) = expr.downcast_ref::<IsNotNullExpr>() {
-        test.arg()
-    } else {
+    let tested = expr.downcast_ref::<IsNullExpr>().map(IsNullExpr::arg);
+    let tested = tested.or_else(|| expr.downcast_ref::<IsNotNullExpr>().map(IsNotNullExpr::arg));
+    let is_told = |leaf: &Leaf| leaf.data_type.is_nested() || leaf.subscripts.is_empty();
+    if let Some(tested) = tested {
+        return leaf(tested, schema).filter(is_told);
+    }
+    let argument = {
         let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
         let inner = call.fun().inner();
         let [argument] = call.args() else { return None };

@@ -293,3 +293,31 @@ async fn a_field_of_an_absent_message_is_null_at_every_depth() {
     assert_eq!(Ok(converted.rows(each).await), rows);
     assert_eq!(converted.rows(counts).await, [r#"{"a":2,"s":5,"sub":2,"b":1,"t":7}"#]);
 }
+
+#[tokio::test]
+async fn presence_is_that_of_the_value_as_it_is_shown() {
+    let proto =
+        "message M { int32 id = 1; optional string s = 2; optional int64 n = 3; repeated string tags = 4;
+        map<string, string> m = 5; map<string, int32> counts = 6; oneof one { int32 a = 7; string b = 8; } }";
+    let records = [
+        hex("08 01 12 01 ff 18 00"),
+        hex("08 02 22 01 78 2a 06 0a 01 6b 12 01 76 32 05 0a 01 6b 10 05"),
+        hex("08 03 12 02 34 32 38 05 42 01 62"),
+    ];
+    let files = message_files(proto, &records);
+    let query = "SELECT id, s IS NULL AS s, n IS NULL AS n, tags[1] IS NULL AS t, m['k'] IS NULL AS m,
+        counts['k'] IS NULL AS c, a IS NULL AS a, b IS NOT NULL AS b FROM t";
+    let rows = |s: bool| {
+        lines(&[
+            &format!(r#"{{"id":1,"s":{s},"n":false,"t":true,"m":true,"c":true,"a":true,"b":false}}"#),
+            r#"{"id":2,"s":true,"n":true,"t":false,"m":false,"c":false,"a":true,"b":false}"#,
+            r#"{"id":3,"s":false,"n":true,"t":true,"m":true,"c":true,"a":true,"b":true}"#,
+        ])
+    };
+    assert_eq!(answer(&files, &[("invalid_utf8", "replace")], query).await, rows(false));
+    assert_eq!(
+        answer(&files, &[("invalid_utf8", "null")], query).await,
+        rows(true),
+        "an invalid string is NULL"
+    );
+}

@@ -27,7 +27,7 @@ async fn tables(partitions: usize, transpose: bool) -> SessionContext {
 }
 
 /// Predicates, and whether the scan takes all of each.
-const PREDICATES: [(&str, bool); 24] = [
+const PREDICATES: [(&str, bool); 28] = [
     ("id = 5", true),
     ("id > 990 OR id < 10", true),
     ("id % 3 = 0", true),
@@ -35,6 +35,10 @@ const PREDICATES: [(&str, bool); 24] = [
     ("id IS NOT NULL", true),
     ("place IS NULL", true),
     ("place IS NOT NULL AND place['zone'] IS NULL", true),
+    ("place['inner']['city'] IS NOT NULL", true),
+    ("tag IS NULL OR level IS NULL", true),
+    ("score IS NULL AND score IS NULL = (id % 2 = 0)", true),
+    ("places[1]['zone'] IS NULL", true),
     ("place['zone'] = 4", true),
     ("place['zone'] <> 4", true),
     ("NOT (place['zone'] = 4)", true),

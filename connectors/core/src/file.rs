@@ -78,8 +78,11 @@ impl RecordFile {
 
     async fn bytes_of(&self, found: GetResult, range: &Range<u64>) -> Result<Bytes> {
         let bytes = found.bytes().await.map_err(|error| self.store_error(error))?;
-        let wanted = range.end.saturating_sub(range.start);
-        if bytes.len() as u64 == wanted { Ok(bytes) } else { Err(self.changed()) }
+        if bytes.len() as u64 == range.end.saturating_sub(range.start) {
+            Ok(bytes)
+        } else {
+            Err(self.changed())
+        }
     }
 
     fn is_another(&self, found: &ObjectMeta) -> bool {

@@ -174,7 +174,7 @@ impl Walk<'_> {
                 at = extent.next;
             }
             Op::Present => {
-                at = wire::length(bytes, &mut at)?;
+                wire::skip(bytes, &mut at, tag, frame.depth)?;
                 self.place(slot.place, frame.row)?;
             }
             Op::CheckText => {

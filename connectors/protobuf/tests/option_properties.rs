@@ -114,6 +114,23 @@ proptest! {
     }
 
     #[test]
+    fn presence_alone_is_that_of_the_values((schema, records) in schema_and_records(), options in options()) {
+        let decoder = decoder_with(&schema.source(), &options);
+        let rows = |selection: Selection| {
+            let columns = (0..decoder.schema().fields().len())
+                .map(|index| ColumnProjection { index, selection: selection.clone() });
+            let mut scan = decoder.scan(&Projection { columns: columns.collect() }).expect("a plan");
+            scan.decode("f", &block(&records), 0..records.len(), &ScanCounters::default()).expect("valid").batch
+        };
+        let (presence, whole) = (rows(Selection::none()), rows(Selection::All));
+        for (presence, whole) in presence.columns().iter().zip(whole.columns()) {
+            for row in 0..records.len() {
+                prop_assert_eq!(presence.is_null(row), whole.is_null(row), "{:?} {}", options, whole.data_type());
+            }
+        }
+    }
+
+    #[test]
     fn bad_records_take_nothing_with_them(
         (schema, mut records) in schema_and_records(),
         options in options(),

@@ -259,7 +259,7 @@ impl<'a> Compiler<'a> {
                 let items = push(&mut self.columns.items, Items::default());
                 let output = self.output(item, None);
                 let source = self.value(message, item, wanted, Place::Item(items), None);
-                if !is_skipped(item, wanted) {
+                if !is_skipped(item, wanted, true) {
                     self.outputs[output as usize].source = source;
                 }
                 return Source::List { items, item: output };
@@ -283,7 +283,7 @@ impl<'a> Compiler<'a> {
             _ => self.leaves += 1,
         }
         let (mut op, column, detail, source) = self.leaf(&node.form, matches!(place, Place::Item(_)), fill);
-        if is_skipped(node, wanted) {
+        if is_skipped(node, wanted, matches!(place, Place::Item(_))) {
             op = Op::Present;
         }
         slots(message, node, Slot { op, place, column, detail });
@@ -375,10 +375,16 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Whether only the presence of a value is wanted, and is told without looking at it.
-fn is_skipped(node: &Node, wanted: &Selection) -> bool {
-    let is_plain = matches!(node.form, Form::Text { .. } | Form::Bytes(_)) && node.absence != Absence::Hidden;
-    is_plain && *wanted == NOTHING
+/// Whether only the presence of a value is wanted, or only that there is an item, and is told without looking at it.
+fn is_skipped(node: &Node, wanted: &Selection, is_item: bool) -> bool {
+    let is_plain = match &node.form {
+        Form::Text { utf8, .. } => is_item || *utf8 != Utf8::Null,
+        Form::Bytes(_) => true,
+        // How many items a run of numbers has is told by all of them.
+        Form::Number(_) => !is_item,
+        _ => false,
+    };
+    is_plain && node.absence != Absence::Hidden && *wanted == NOTHING
 }
 
 /// The index of a oneof's member in the column that tells it.

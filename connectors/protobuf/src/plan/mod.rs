@@ -164,7 +164,7 @@ pub(crate) enum Op {
     Owned {
         strict: bool,
     },
-    /// A string or bytes of which only is noted that they are there.
+    /// A string, bytes or a number of which only is noted that it is there.
     Present,
     /// A message that is decoded field by field, with a length before it or between group tags.
     Message,

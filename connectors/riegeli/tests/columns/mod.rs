@@ -242,7 +242,7 @@ fn presence_and_lengths_need_no_bucket() {
     let ((whole, _), _) = read("error", Selection::All);
     let nulls = |rows: Option<RecordBatch>| rows.expect("rows").column(0).nulls().cloned();
     assert_eq!(nulls(errors), nulls(whole));
-    for name in ["geo", "spans", "tags"] {
+    for name in ["geo", "spans", "tags", "latency_us", "session_key", "trace_id"] {
         let ((presence, _), decompressed) = read(name, Selection::none());
         let ((whole, _), all) = read(name, Selection::All);
         let (presence, whole) = (presence.expect("rows"), whole.expect("rows"));

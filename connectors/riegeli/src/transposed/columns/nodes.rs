@@ -95,6 +95,12 @@ impl<'a> Nodes<'a> {
                 self.paths.numbers(leaf, kind, buffer)?;
                 Ok(value(path, path, leaf, form))
             }
+            Meaning::Present(leaf) => {
+                if let Some(buffer) = buffer {
+                    self.paths.claim(buffer, Reader::Nobody)?;
+                }
+                Ok(value(path, path, leaf, STORED))
+            }
             meaning => self.passed(path, meaning, buffer),
         }
     }
