@@ -72,7 +72,8 @@ fn repeated(count: usize) -> Vec<u8> {
 
 #[test]
 fn many_empty_records_of_a_wide_type() {
-    let rows = MOST_DECODED / 128;
+    let _alone = alone();
+    let rows = MOST_DECODED / 64;
     let simple = simple_chunk(&vec![vec![]; rows]);
     let transitions = repeated(rows - 1);
     let machine = Machine {
@@ -90,6 +91,7 @@ fn many_empty_records_of_a_wide_type() {
 
 #[test]
 fn records_of_many_items_of_a_wide_type() {
+    let _alone = alone();
     const ITEMS: usize = 30_000;
     let records = MOST_DECODED / (8 * ITEMS);
     let simple = simple_chunk(&vec![[0x0a, 0].repeat(ITEMS); records]);
@@ -111,6 +113,7 @@ fn records_of_many_items_of_a_wide_type() {
 
 #[test]
 fn records_of_many_small_values() {
+    let _alone = alone();
     let size = MOST_DECODED - 100;
     let packed = [&[0x0a][..], &varint(size as u64), &vec![1; size]].concat();
     let simple = |record: Vec<u8>| simple_chunk(&[record]);
@@ -136,6 +139,7 @@ fn records_of_many_small_values() {
 
 #[test]
 fn deep_records() {
+    let _alone = alone();
     let nested = |depth: usize| {
         (0..depth).fold(Vec::new(), |inner, _| [&[0x12][..], &varint(inner.len() as u64), &inner].concat())
     };
@@ -149,6 +153,7 @@ fn deep_records() {
 
 #[test]
 fn forged_claims() {
+    let _alone = alone();
     for (name, chunks) in hostile_files() {
         check(name, &chunks, &of_type("Numbers").with("on_bad_record", "null"), COLUMNS);
     }

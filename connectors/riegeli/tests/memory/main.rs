@@ -21,7 +21,7 @@ use recordfusion_riegeli::hash::hash;
 use recordfusion_riegeli::header::ChunkHeader;
 use recordfusion_riegeli::write::{EncodedChunk, FileWriter, WriterOptions};
 
-use counting::peak;
+use counting::{alone, peak};
 
 const MIB: usize = 1 << 20;
 /// The option `max_decoded_chunk_size`.
@@ -173,6 +173,7 @@ fn check(name: &str, chunks: &[Claims], options: &Options, more: usize) -> usize
 
 #[test]
 fn hostile_files_take_bounded_memory_and_time() {
+    let _alone = alone();
     for (name, chunks) in hostile_files() {
         check(name, &chunks, &Options::new(), 0);
     }
