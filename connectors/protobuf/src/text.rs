@@ -54,11 +54,6 @@ pub(crate) fn views_of_strings(
 
 /// Whether all `views` lie in `buffers` and are UTF-8. Most strings are ASCII, which takes a few operations for
 /// the short ones that lie in the view itself.
-#[expect(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "a short string has at most INLINE bytes, behind the four of the length"
-)]
 fn are_utf8(views: &[u128], buffers: &[Buffer]) -> bool {
     views.iter().all(|&view| {
         let len = view as u32 as usize;
@@ -76,6 +71,7 @@ fn are_utf8(views: &[u128], buffers: &[Buffer]) -> bool {
 /// By length, the bits that are 0 in the view of a short ASCII string: the high ones of its bytes, and the padding.
 const OTHER_THAN_ASCII: [u128; INLINE + 1] = other_than_ascii();
 
+#[expect(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "it runs when this is compiled")]
 const fn other_than_ascii() -> [u128; INLINE + 1] {
     let mut masks = [0; INLINE + 1];
     let mut len = 0;
@@ -88,13 +84,16 @@ const fn other_than_ascii() -> [u128; INLINE + 1] {
 }
 
 /// The bits of a view behind a short string.
+#[expect(clippy::arithmetic_side_effects, reason = "a short string has fewer than INLINE bytes")]
 const fn padding(len: usize) -> u128 {
     if len < INLINE { u128::MAX << (8 * (4 + len)) } else { 0 }
 }
 
 #[inline(never)]
 fn is_short_utf8(view: u128, len: usize) -> bool {
-    view & padding(len) == 0 && is_utf8(&view.to_le_bytes()[4..4 + len])
+    let bytes = view.to_le_bytes();
+    let text = bytes.get(4..).and_then(|inline| inline.get(..len));
+    view & padding(len) == 0 && text.is_some_and(is_utf8)
 }
 
 fn is_utf8(bytes: &[u8]) -> bool {
