@@ -5,14 +5,17 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
 )]
 
+mod packed;
+
 use std::slice::SliceIndex;
 
 use crate::column_tree::Utf8;
-use crate::columns::{Columns, Fixed, Items, LastMember, of_plan};
+use crate::columns::{Columns, LastMember, of_plan};
 use crate::fault::{Fault, FaultKind, Result};
 use crate::plan::{Encoding, Mark, Member, Op, Place, Plan, Slot, Source};
 use crate::view::view;
 use crate::wire::{self, MAX_DEPTH, WireFault, wire_type};
+pub(crate) use packed::check_packed;
 
 /// Walks records of one block.
 pub(crate) struct Walk<'a> {
@@ -256,30 +259,6 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Numbers of a closed enum with one length before all of them; those that it does not have are unknown
-    /// fields, each for itself.
-    fn packed_closed_enum(
-        &mut self,
-        bytes: &[u8],
-        mut at: usize,
-        tag: u32,
-        slot: &Slot,
-        frame: Frame,
-    ) -> Result<()> {
-        while at < bytes.len() {
-            let begin = at;
-            let number = wire::varint(bytes, &mut at)? as u32;
-            match self.plan.is_known(slot.detail, number) {
-                true => self.word(number, slot, frame.row)?,
-                false => {
-                    let tag = wire::to_varint(u64::from(tag & !7 | wire_type::VARINT));
-                    self.keep_unknown(frame, &[tag.as_slice(), slice(bytes, begin..at)].concat());
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Keeps an unknown field of the record itself, if those are wanted.
     fn keep_unknown(&mut self, frame: Frame, field: &[u8]) {
         if let (Some(column), 0) = (self.plan.unknown, frame.message) {
@@ -363,58 +342,6 @@ impl Walk<'_> {
         true
     }
 
-    /// Values of a repeated field with one length before all of them, up to the end of `bytes`.
-    pub(crate) fn packed(
-        &mut self,
-        bytes: &[u8],
-        mut at: usize,
-        encoding: Encoding,
-        slot: &Slot,
-        row: usize,
-    ) -> Result<()> {
-        let Place::Item(items) = slot.place else { return Ok(()) };
-        match encoding {
-            Encoding::Fixed32 => {
-                let (chunks, rest) = slice(bytes, at..).as_chunks::<4>();
-                let first = of_plan(&mut self.columns.items, items).push_run(row, chunks.len());
-                let values = chunks.iter().map(|chunk| u32::from_le_bytes(*chunk));
-                of_plan(&mut self.columns.words, slot.column).extend(first, values);
-                if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
-            }
-            Encoding::Fixed64 => {
-                let (chunks, rest) = slice(bytes, at..).as_chunks::<8>();
-                let first = of_plan(&mut self.columns.items, items).push_run(row, chunks.len());
-                let values = chunks.iter().map(|chunk| u64::from_le_bytes(*chunk));
-                of_plan(&mut self.columns.longs, slot.column).extend(first, values);
-                if rest.is_empty() { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
-            }
-            Encoding::Varint32 | Encoding::Zigzag32 => {
-                let (items, words) =
-                    (of_plan(&mut self.columns.items, items), of_plan(&mut self.columns.words, slot.column));
-                let word = |value| match encoding {
-                    Encoding::Varint32 => value as u32,
-                    _ => wire::zigzag32(value as u32),
-                };
-                packed_varints(slice(bytes, at..), row, items, words, word)
-            }
-            Encoding::Varint64 | Encoding::Zigzag64 => {
-                let (items, longs) =
-                    (of_plan(&mut self.columns.items, items), of_plan(&mut self.columns.longs, slot.column));
-                let long = |value| match encoding {
-                    Encoding::Varint64 => value,
-                    _ => wire::zigzag64(value),
-                };
-                packed_varints(slice(bytes, at..), row, items, longs, long)
-            }
-            Encoding::Bool | Encoding::ClosedEnum => {
-                while at < bytes.len() {
-                    self.number(bytes, &mut at, encoding, slot, row)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
     /// Checks a string that a later one replaces: it would not be seen again.
     #[cold]
     fn check_view(&self, view: u128) -> Result<()> {
@@ -475,25 +402,6 @@ impl Walk<'_> {
     }
 }
 
-/// Appends varints to a column, as items of `row`.
-#[inline(always)]
-fn packed_varints<T: Copy>(
-    bytes: &[u8],
-    row: usize,
-    items: &mut Items,
-    column: &mut Fixed<T>,
-    value: impl Fn(u64) -> T,
-) -> Result<()> {
-    let first = items.push_run(row, 0);
-    let values = column.before(first);
-    let mut at = 0;
-    while at < bytes.len() {
-        values.push(value(wire::varint(bytes, &mut at)?));
-    }
-    items.push_run(row, values.len() - first);
-    Ok(())
-}
-
 /// A part of `bytes` that has been found to be there.
 #[inline]
 fn slice<I: SliceIndex<[u8], Output = [u8]>>(bytes: &[u8], part: I) -> &[u8] {
@@ -506,18 +414,4 @@ pub(crate) fn check_utf8(bytes: &[u8]) -> Result<()> {
         Ok(_) => Ok(()),
         Err(_) => Err(Box::<Fault>::from(FaultKind::InvalidUtf8)),
     }
-}
-
-pub(crate) fn check_packed(bytes: &[u8], mut at: usize, encoding: Encoding) -> Result<()> {
-    let width = match encoding {
-        Encoding::Fixed32 => 4,
-        Encoding::Fixed64 => 8,
-        _ => {
-            while at < bytes.len() {
-                wire::varint(bytes, &mut at)?;
-            }
-            return Ok(());
-        }
-    };
-    if (bytes.len() - at).is_multiple_of(width) { Ok(()) } else { Err(WireFault::PackedRemainder.into()) }
 }

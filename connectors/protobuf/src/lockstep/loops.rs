@@ -27,7 +27,7 @@ pub(super) fn varints(
     varints_by(data, step, messages, gather_sevens, put)
 }
 
-/// Whether bits can be gathered by one instruction, which halves the work.
+/// Whether bits can be gathered by one instruction: it takes a twelfth off the time that whole records need.
 #[cfg(target_arch = "x86_64")]
 fn has_bmi() -> bool {
     std::arch::is_x86_feature_detected!("bmi1") && std::arch::is_x86_feature_detected!("bmi2")

@@ -28,6 +28,8 @@ use program::Programs;
 
 /// Records of a group: as many as lie in the processor's nearest cache.
 const GROUP: usize = 64;
+/// Records that the order of fields is first learned from.
+const SAMPLE: usize = 512;
 /// Fewer records are not worth it.
 const LEAST: usize = 16;
 /// Most batches that go by before it is tried again.
@@ -54,36 +56,17 @@ impl Lockstep {
         walk: &mut Walk<'_>,
         mut places: impl Iterator<Item = (u32, u32)> + Clone,
     ) -> usize {
-        if walk.plan.unknown.is_some() || places.clone().take(LEAST).count() < LEAST {
+        if !self.is_due(walk, &places) {
             return 0;
         }
-        if self.pause > 0 {
-            self.pause -= 1;
-            return 0;
-        }
-        if self.programs.is_empty() {
-            self.learn(walk, places.clone().take(GROUP));
-        }
-        if !self.programs.are_dense() {
-            self.pause = u32::MAX;
-            return 0;
-        }
+        self.members.resize_with(walk.columns.oneofs.len(), Bitmap::default);
         let mut rows = 0;
         loop {
-            let group = places.clone();
-            let taken = places.by_ref().take(GROUP);
-            let mut messages = self.buffers.pop().unwrap_or_default();
-            messages.clear();
-            let reaches = |end: u32| end as usize + MARGIN <= walk.data.len();
-            let cursors = taken.zip(rows as u32..).take_while(|((_, end), _)| reaches(*end));
-            messages.extend(cursors.map(|((at, end), row)| Cursor { at, end, row }));
-            let count = messages.len();
-            let outcome = self.group(walk, &mut messages);
-            self.buffers.push(messages);
-            if outcome.is_none() {
-                self.give_up(walk, group.take(GROUP));
+            let group = places.clone().take(GROUP);
+            let Some(count) = self.group(walk, places.by_ref().take(GROUP), rows) else {
+                self.give_up(walk, group);
                 return 0;
-            }
+            };
             rows += count;
             if count < GROUP {
                 break;
@@ -94,10 +77,43 @@ impl Lockstep {
         rows
     }
 
-    fn group(&mut self, walk: &mut Walk<'_>, messages: &mut [Cursor]) -> Option<()> {
+    /// Whether it may work, as far as is known.
+    fn is_due(&mut self, walk: &Walk<'_>, places: &(impl Iterator<Item = (u32, u32)> + Clone)) -> bool {
+        // Unknown fields are put together in the order in which they come.
+        if walk.plan.unknown.is_some() || places.clone().take(LEAST).count() < LEAST {
+            return false;
+        }
+        if self.pause > 0 {
+            self.pause -= 1;
+            return false;
+        }
+        if self.programs.is_empty() {
+            self.learn(walk, places.clone().take(SAMPLE));
+        }
+        if !self.programs.are_dense() {
+            self.pause = u32::MAX;
+            return false;
+        }
+        true
+    }
+
+    /// Decodes the records of a group up to those near the end of the data, and returns how many; `None` if one of
+    /// them has to be walked.
+    fn group(
+        &mut self,
+        walk: &mut Walk<'_>,
+        places: impl Iterator<Item = (u32, u32)>,
+        first_row: usize,
+    ) -> Option<usize> {
         let Self { programs, members, buffers, .. } = self;
-        members.resize_with(walk.columns.oneofs.len(), Bitmap::default);
-        steps::Group { walk, programs, members, buffers }.messages(0, messages, 0)
+        let mut messages = buffers.pop().unwrap_or_default();
+        messages.clear();
+        let within = places.take_while(|(_, end)| *end as usize + MARGIN <= walk.data.len());
+        messages.extend(within.zip(first_row as u32..).map(|((at, end), row)| Cursor { at, end, row }));
+        steps::Group { walk, programs, members, buffers }.messages(0, &mut messages, 0)?;
+        let count = messages.len();
+        self.buffers.push(messages);
+        Some(count)
     }
 
     /// Forgets the batch, and sees what its records have that the others did not.
@@ -114,6 +130,7 @@ impl Lockstep {
         }
     }
 
+    /// Learns from records, and returns whether there was anything new.
     fn learn(&mut self, walk: &Walk<'_>, places: impl Iterator<Item = (u32, u32)>) -> bool {
         let mut is_new = false;
         for (begin, end) in places {
