@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import platform
+import random
 import re
 import subprocess
 import sys
@@ -129,7 +130,18 @@ def datasets(programs, folder, records):
             command = [*program, unfinished, *arguments]
             subprocess.run([str(part) for part in command], check=True)
             unfinished.rename(files[kind])
+    files["damaged"] = folder / "damaged.riegeli"
+    if not files["damaged"].exists():
+        files["damaged"].write_bytes(damaged(files["large"].read_bytes()))
     return files
+
+
+def damaged(content, flips=100):
+    """`content` with some bits flipped, always the same ones."""
+    content, chance = bytearray(content), random.Random(1)
+    for _ in range(flips):
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    return bytes(content)
 
 
 def ptars(target):
@@ -202,6 +214,8 @@ def all_tasks(programs, data, records, python):
         tasks[f"write {kind}"] = Task([programs / "parquet_write", data[kind], output], False, prints=True)
         convert = [programs / "recordfusion", "convert", "--partitions", "2", data[kind], output]
         tasks[f"convert {kind}"] = Task(convert, False)
+    skip = [programs / "recordfusion", "convert", "--partitions", "2", "-o", "on_corruption=skip"]
+    tasks |= {f"skip {kind}": Task([*skip, data[kind], output], False) for kind in ("large", "damaged")}
     for kind in ("simple", "transposed"):
         tasks[f"{kind} one partition"] = query(kind, "all")
         tasks[f"{kind} one partition"].one_core = False
@@ -255,6 +269,8 @@ def all_lines(tasks):
         lines.append(
             Line(f"{kind}, all columns, two partitions, elapsed", two.wall, "one partition", one.wall, 1 / 1.8)
         )
+    sound, damaged = tasks["skip large"].wall, tasks["skip damaged"].wall
+    lines.append(Line("100 flipped bits, to Parquet, skipped, elapsed", damaged, "sound file", sound, 1 / 0.9))
     return lines + memory_lines(tasks)
 
 
