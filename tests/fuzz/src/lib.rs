@@ -85,6 +85,7 @@ pub fn scan(table: &dyn Table, file: &RecordFile, range: Range<u64>, batch_size:
         file: file.clone(),
         range,
         projection: Projection::all(table.schema().fields().len()),
+        filter: None,
         limit: None,
         batch_size,
         counters: Arc::clone(&counters),
