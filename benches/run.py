@@ -10,6 +10,7 @@ import os
 import platform
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -132,16 +133,21 @@ def datasets(programs, folder, records):
             unfinished.rename(files[kind])
     files["damaged"] = folder / "damaged.riegeli"
     if not files["damaged"].exists():
-        files["damaged"].write_bytes(damaged(files["large"].read_bytes()))
+        shutil.copyfile(files["large"], files["damaged"])
+        damage(files["damaged"])
     return files
 
 
-def damaged(content, flips=100):
-    """`content` with some bits flipped, always the same ones."""
-    content, chance = bytearray(content), random.Random(1)
-    for _ in range(flips):
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-    return bytes(content)
+def damage(path, flips=100):
+    """Flips some bits of a file, always the same ones."""
+    chance, size = random.Random(1), path.stat().st_size
+    with path.open("r+b") as file:
+        for _ in range(flips):
+            place = chance.randrange(size)
+            file.seek(place)
+            byte = file.read(1)[0] ^ 1 << chance.randrange(8)
+            file.seek(place)
+            file.write(bytes([byte]))
 
 
 def ptars(target):
