@@ -34,7 +34,7 @@ static FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
 /// Each step is a kind and two places.
 fn damage(bytes: &mut Vec<u8>, steps: &[[u8; 5]]) {
     for [kind, one, two, three, four] in steps {
-        let place = |high: u8, low: u8| bytes.len() * (usize::from(high) << 8 | usize::from(low)) >> 16;
+        let place = |high: u8, low: u8| (bytes.len() * (usize::from(high) << 8 | usize::from(low))) >> 16;
         let (first, second) = (place(*one, *two), place(*three, *four));
         let near = (first / BLOCK * BLOCK + usize::from(*four % 64)).min(bytes.len().saturating_sub(1));
         let blocks = (first / BLOCK * BLOCK, second / BLOCK * BLOCK);
@@ -63,7 +63,7 @@ fuzz_target!(|data: &[u8]| {
     let (steps, _) = steps.as_chunks();
     damage(&mut bytes, steps.get(..8).unwrap_or(steps));
     let file = file(bytes);
-    let cut = file.size * (u64::from(*cut_high) << 8 | u64::from(*cut_low)) >> 16;
+    let cut = (file.size * (u64::from(*cut_high) << 8 | u64::from(*cut_low))) >> 16;
     let skip = Options::new().with("on_corruption", "skip");
     let table = open(&RiegeliConnector, &file, &skip).expect("good options");
     let whole = scan(table.as_ref(), &file, 0..file.size, 8192);
