@@ -48,7 +48,8 @@ fuzz_target!(|data: &[u8]| {
     let together: usize = parts.iter().map(|part| part.rows()).sum();
     assert!(together == skipped.rows() || holds_inner_chunks(data), "{together} of {}", skipped.rows());
 
-    let Ok(pieces) = block_on(RecordioConnector.repair(&file, &limits, Arc::default()).try_collect::<Vec<_>>())
+    let Ok(pieces) =
+        block_on(RecordioConnector.repair(&file, &limits, Arc::default()).try_collect::<Vec<_>>())
     else {
         return;
     };

@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
     for record in &records {
         chunk.push(record).expect("short");
     }
-    let encoded = ChunkEncoder::new(&options).and_then(|mut encoder| Ok(encoder.encode(&chunk)));
+    let encoded = ChunkEncoder::new(&options).map(|mut encoder| encoder.encode(&chunk));
     let encoded = encoded.expect("good options").expect("short");
     let block = ChunkDecoder::strict().decode(&encoded.header, 64, &Bytes::from(encoded.data));
     let block = block.expect("just encoded").expect("it has records");
