@@ -6,7 +6,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr_adapter::{BatchAdapter, BatchAdapterFactory};
@@ -78,6 +78,7 @@ impl RecordOpener {
             }
             None => None,
         };
+        let file_name = file.name.clone();
         let request = ScanRequest {
             file,
             range,
@@ -87,17 +88,24 @@ impl RecordOpener {
             batch_size: self.batch_size.max(1),
             counters: Arc::clone(self.metrics.counters()),
         };
-        let metrics = PublishedAtLast(self.metrics);
+        let (metrics, name) = (PublishedAtLast(self.metrics), file_name);
         let batches = table.scan(request).map(move |batch| {
             metrics.0.publish();
             let batch = batch.map_err(external)?;
             match &adapter {
-                Some(adapter) => adapter.adapt_batch(&batch),
+                Some(adapter) => adapter.adapt_batch(&batch).map_err(|error| cast_error(&name, &error)),
                 None => Ok(batch),
             }
         });
         Ok(batches.boxed())
     }
+}
+
+fn cast_error(file: &str, error: &DataFusionError) -> DataFusionError {
+    let reason = crate::error_message(error);
+    DataFusionError::Execution(format!(
+        "{file}: a value does not fit the declared type of its column: {reason}"
+    ))
 }
 
 /// Metrics that are up to date when the stream ends, too.

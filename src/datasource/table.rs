@@ -80,6 +80,8 @@ pub struct RecordTable {
     table: Option<Arc<dyn Table>>,
     /// The part of the one file that is read.
     range: Option<Range<u64>>,
+    /// The files that the user named, and that had records.
+    named: Vec<RecordFile>,
     definition: Option<String>,
 }
 
@@ -153,8 +155,12 @@ impl RecordTable {
         let extension = definition.extension.or_else(|| known_extension(connector.as_ref(), &files));
         let format = RecordFormat::new(connector, options).with_write_options(definition.options.clone());
         let format = extension.into_iter().fold(format, RecordFormat::with_extension);
+        let is_named = |file: &RecordFile| {
+            paths.iter().any(|path| path.get_glob().is_none() && *path.prefix() == file.location)
+        };
+        let named = with_data.into_iter().filter(is_named).collect();
         let opened = Self::assemble(definition, format, paths, table, partitions.unwrap_or_default())?;
-        Ok(Some(Self { range, ..opened }))
+        Ok(Some(Self { range, named, ..opened }))
     }
 
     fn assemble(
@@ -200,6 +206,7 @@ impl RecordTable {
             partition_columns,
             table,
             range: None,
+            named: vec![],
             definition: definition.definition.clone(),
         })
     }
@@ -251,7 +258,23 @@ impl RecordTable {
             all.extend(files.into_iter().filter(|file| !is_hidden(path, &file.object_meta.location)));
         }
         all.sort_by(|a, b| a.object_meta.location.cmp(&b.object_meta.location));
+        self.check_named(&all)?;
         Ok(all)
+    }
+
+    /// Checks that files which the user named, and which had records, are still there and not empty. Those of a
+    /// folder may come and go.
+    fn check_named(&self, files: &[PartitionedFile]) -> Result<()> {
+        for named in self.named.iter().filter(|_| self.partition_columns.is_empty()) {
+            match files.iter().find(|file| file.object_meta.location == named.location) {
+                None => return plan_err!("no files at {}", named.name),
+                Some(file) if file.object_meta.size == 0 => {
+                    return Err(external(recordfusion_core::Error::Changed { file: named.name.clone() }));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
     }
 }
 

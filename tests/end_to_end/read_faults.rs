@@ -18,7 +18,7 @@ use object_store::{
     Result,
 };
 
-use crate::support::{context, data, event_file, rows};
+use crate::support::{context, data, error, event_file, rows};
 
 /// What happens to one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -255,7 +255,7 @@ async fn a_file_that_changes_under_a_scan_is_an_error() {
     for (new, message) in [
         (Some(other), Some("mem:///t.riegeli has changed while it was read")),
         (Some(old[..old.len() - 1].to_vec()), Some("mem:///t.riegeli has changed while it was read")),
-        (Some(Vec::new()), Some("mem:///t.riegeli")),
+        (Some(Vec::new()), Some("mem:///t.riegeli has changed while it was read")),
         (None, Some("mem:///t.riegeli")),
         (Some(grown), None),
     ] {
@@ -278,5 +278,49 @@ async fn a_file_that_changes_under_a_scan_is_an_error() {
             }
             (outcome, message) => panic!("{message:?}: {:?}", outcome.map(|batches| batches.len())),
         }
+    }
+}
+
+#[tokio::test]
+async fn a_named_file_that_is_gone_or_emptied_before_the_scan_is_no_empty_table() {
+    let bytes = event_file(0..50, 50_000, false);
+    for (new, message) in [
+        (None, "no files at mem:///t/a.riegeli"),
+        (Some(vec![]), "mem:///t/a.riegeli has changed while it was read"),
+    ] {
+        let ctx = context(1, 1000);
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        for path in ["t/a.riegeli", "t/b.riegeli"] {
+            store.put(&path.into(), bytes.clone().into()).await.expect("memory");
+        }
+        ctx.register_object_store(&url::Url::parse("mem:///").expect("a URL"), Arc::clone(&store));
+        for (table, location) in [("file", "mem:///t/a.riegeli"), ("folder", "mem:///t/")] {
+            let sql = format!("CREATE EXTERNAL TABLE {table} STORED AS RIEGELI LOCATION '{location}'");
+            rows(&ctx, &sql).await.expect("created");
+        }
+        match new {
+            Some(bytes) => drop(store.put(&"t/a.riegeli".into(), bytes.into()).await.expect("memory")),
+            None => store.delete(&"t/a.riegeli".into()).await.expect("memory"),
+        }
+        assert!(error(&ctx, "SELECT count(*) FROM file").await.contains(message));
+        assert!(error(&ctx, "SELECT id FROM file").await.contains(message));
+        let folder = rows(&ctx, "SELECT count(*) AS n FROM folder").await.expect("the others are there");
+        assert_eq!(folder, [r#"{"n":50}"#]);
+    }
+}
+
+#[tokio::test]
+async fn a_value_that_does_not_fit_its_declared_column_is_an_error_of_its_file() {
+    let ctx = context(1, 1000);
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    store.put(&"t.riegeli".into(), event_file(0..1000, 50_000, false).into()).await.expect("memory");
+    ctx.register_object_store(&url::Url::parse("mem:///").expect("a URL"), store);
+    rows(&ctx, "CREATE EXTERNAL TABLE t (id TINYINT) STORED AS RIEGELI LOCATION 'mem:///t.riegeli'")
+        .await
+        .expect("created");
+    for query in ["SELECT id FROM t", "SELECT count(*) FROM t WHERE id IS NULL"] {
+        let message = error(&ctx, query).await;
+        let expected = "mem:///t.riegeli: a value does not fit the declared type of its column: ";
+        assert!(message.contains(expected), "{query}: {message}");
     }
 }

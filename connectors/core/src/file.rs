@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{GetOptions, GetResult, GetResultPayload, ObjectMeta, ObjectStore};
+use object_store::{GetOptions, GetResult, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::local_file::LocalFile;
 use crate::{Error, Result};
@@ -68,12 +68,22 @@ impl RecordFile {
     /// Asks for a range of the file in the state that it had.
     async fn get(&self, range: &Range<u64>) -> Result<GetResult> {
         let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
-        let found =
-            self.store.get_opts(&self.location, options).await.map_err(|error| self.store_error(error))?;
+        let found = match self.store.get_opts(&self.location, options).await {
+            Ok(found) => found,
+            Err(error) => return Err(self.read_error(error).await),
+        };
         if found.meta.size < self.size || (found.meta.size == self.size && self.is_another(&found.meta)) {
             return Err(self.changed());
         }
         Ok(found)
+    }
+
+    /// Stores refuse a range behind the end of a file that has become shorter, each in its own words.
+    async fn read_error(&self, error: object_store::Error) -> Error {
+        match self.store.head(&self.location).await {
+            Ok(now) if now.size < self.size => self.changed(),
+            _ => self.store_error(error),
+        }
     }
 
     async fn bytes_of(&self, found: GetResult, range: &Range<u64>) -> Result<Bytes> {
@@ -101,5 +111,27 @@ impl RecordFile {
     /// An [`Error::Store`] of this file.
     pub fn store_error(&self, source: object_store::Error) -> Error {
         Error::Store { file: self.name.clone(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_has_become_shorter_has_changed() {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let location = Path::from("x");
+        store.put(&location, vec![7; 50].into()).await.expect("memory takes it");
+        let file = RecordFile { store, location, size: 100, e_tag: None, name: "x".into() };
+        for range in [0..10, 40..60, 50..60, 60..80, 99..200] {
+            let error = file.read(range.clone()).await.expect_err("it is shorter");
+            assert!(matches!(error, Error::Changed { .. }), "{range:?}: {error}");
+        }
+        let gone = RecordFile { location: Path::from("y"), ..file };
+        let error = gone.read(0..10).await.expect_err("it is not there");
+        assert!(matches!(error, Error::Store { .. }), "{error}");
     }
 }
