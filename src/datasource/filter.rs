@@ -13,10 +13,11 @@ use datafusion::common::{Column, plan_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
-use datafusion::physical_expr_adapter::BatchAdapter;
 use datafusion::physical_expr_common::physical_expr::{is_volatile, snapshot_generation};
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use recordfusion_core::{ColumnBounds, Error, Nulls, Projection, RowFilter};
+
+use super::opener::FileAdapter;
 
 /// Whether a scan of files with these columns can apply `filter` to their rows. Columns behind those of the files
 /// are partition columns.
@@ -39,7 +40,7 @@ pub(super) struct ScanFilter {
     predicate: Arc<dyn PhysicalExpr>,
     schema: SchemaRef,
     columns: Projection,
-    adapter: Option<BatchAdapter>,
+    adapter: Option<FileAdapter>,
     pruning: Mutex<Pruning>,
 }
 
@@ -59,7 +60,7 @@ impl ScanFilter {
         filter: &Arc<dyn PhysicalExpr>,
         schema: SchemaRef,
         columns: Projection,
-        adapter: Option<BatchAdapter>,
+        adapter: Option<FileAdapter>,
     ) -> Result<Self> {
         let predicate = reassign_expr_columns(Arc::clone(filter), &schema)?;
         let pruning = Mutex::new(Pruning::new(&predicate, &schema));
@@ -67,7 +68,7 @@ impl ScanFilter {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
-        let adapted = self.adapter.as_ref().map(|adapter| adapter.adapt_batch(batch)).transpose()?;
+        let adapted = self.adapter.as_ref().map(|adapter| adapter.adapt(batch)).transpose()?;
         let batch = adapted.as_ref().unwrap_or(batch);
         let keep = self.predicate.evaluate(batch)?.into_array(batch.num_rows())?;
         let Some(keep) = keep.as_boolean_opt() else {

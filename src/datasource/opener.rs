@@ -69,16 +69,15 @@ impl RecordOpener {
         range: std::ops::Range<u64>,
     ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch>>> {
         let table = self.format.table_of(&file).await.map_err(external)?;
-        let (projection, adapter) = self.columns.of_file(table.schema())?;
+        let (projection, adapter) = self.columns.of_file(table.schema(), &file.name)?;
         let filter = match &self.filter {
             Some((filter, columns)) => {
-                let (projection, adapter) = columns.of_file(table.schema())?;
+                let (projection, adapter) = columns.of_file(table.schema(), &file.name)?;
                 let filter = ScanFilter::new(filter, Arc::clone(&columns.schema), projection, adapter)?;
                 Some(Arc::new(filter) as _)
             }
             None => None,
         };
-        let file_name = file.name.clone();
         let request = ScanRequest {
             file,
             range,
@@ -88,24 +87,17 @@ impl RecordOpener {
             batch_size: self.batch_size.max(1),
             counters: Arc::clone(self.metrics.counters()),
         };
-        let (metrics, name) = (PublishedAtLast(self.metrics), file_name);
+        let metrics = PublishedAtLast(self.metrics);
         let batches = table.scan(request).map(move |batch| {
             metrics.0.publish();
             let batch = batch.map_err(external)?;
             match &adapter {
-                Some(adapter) => adapter.adapt_batch(&batch).map_err(|error| cast_error(&name, &error)),
+                Some(adapter) => adapter.adapt(&batch),
                 None => Ok(batch),
             }
         });
         Ok(batches.boxed())
     }
-}
-
-fn cast_error(file: &str, error: &DataFusionError) -> DataFusionError {
-    let reason = crate::error_message(error);
-    DataFusionError::Execution(format!(
-        "{file}: a value does not fit the declared type of its column: {reason}"
-    ))
 }
 
 /// Metrics that are up to date when the stream ends, too.
@@ -120,7 +112,7 @@ impl Drop for PublishedAtLast {
 impl FileColumns {
     /// The columns by their place in the file's own, which are known by name, and what makes them the table's
     /// if they are others. A column that the file lacks was declared by the user: it reads as NULL.
-    fn of_file(&self, file: &Schema) -> Result<(Projection, Option<BatchAdapter>)> {
+    fn of_file(&self, file: &Schema, name: &str) -> Result<(Projection, Option<FileAdapter>)> {
         let column = |(field, selection): (&Arc<Field>, &Selection)| {
             let (index, found) = file.fields().find(field.name())?;
             // A cast may make NULL of a value, or an error: it has to see it.
@@ -133,9 +125,32 @@ impl FileColumns {
         let found = Arc::new(Schema::new(fields));
         let adapter = match same_types(&found, &self.schema) {
             true => None,
-            false => Some(BatchAdapterFactory::new(Arc::clone(&self.schema)).make_adapter(&found)?),
+            false => {
+                let adapter = BatchAdapterFactory::new(Arc::clone(&self.schema)).make_adapter(&found)?;
+                Some(FileAdapter { adapter, file: name.to_string() })
+            }
         };
         Ok((Projection { columns }, adapter))
+    }
+}
+
+/// Makes the columns of a file those that were declared.
+#[derive(Debug)]
+pub(super) struct FileAdapter {
+    adapter: BatchAdapter,
+    file: String,
+}
+
+impl FileAdapter {
+    /// # Errors
+    /// A value that does not fit the declared type.
+    pub(super) fn adapt(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        self.adapter.adapt_batch(batch).map_err(|error| {
+            let (file, reason) = (&self.file, crate::error_message(&error));
+            DataFusionError::Execution(format!(
+                "{file}: a value does not fit the declared type of its column: {reason}"
+            ))
+        })
     }
 }
 
