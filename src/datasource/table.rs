@@ -265,16 +265,16 @@ impl RecordTable {
     /// Checks that files which the user named, and which had records, are still there and not empty. Those of a
     /// folder may come and go.
     fn check_named(&self, files: &[PartitionedFile]) -> Result<()> {
-        for named in self.named.iter().filter(|_| self.partition_columns.is_empty()) {
-            match files.iter().find(|file| file.object_meta.location == named.location) {
-                None => return plan_err!("no files at {}", named.name),
-                Some(file) if file.object_meta.size == 0 => {
-                    return Err(external(recordfusion_core::Error::Changed { file: named.name.clone() }));
-                }
-                Some(_) => {}
+        let is_gone = |named: &&RecordFile| {
+            self.partition_columns.is_empty()
+                && !files.iter().any(|file| file.object_meta.location == named.location)
+        };
+        match self.named.iter().find(is_gone) {
+            Some(gone) => {
+                plan_err!("{} is gone or empty: it had records when the table was opened", gone.name)
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -284,10 +284,8 @@ async fn a_file_that_changes_under_a_scan_is_an_error() {
 #[tokio::test]
 async fn a_named_file_that_is_gone_or_emptied_before_the_scan_is_no_empty_table() {
     let bytes = event_file(0..50, 50_000, false);
-    for (new, message) in [
-        (None, "no files at mem:///t/a.riegeli"),
-        (Some(vec![]), "mem:///t/a.riegeli has changed while it was read"),
-    ] {
+    for new in [None, Some(vec![])] {
+        let message = "mem:///t/a.riegeli is gone or empty";
         let ctx = context(1, 1000);
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         for path in ["t/a.riegeli", "t/b.riegeli"] {
