@@ -1,5 +1,13 @@
 //! The values of a walk to the columns of a batch.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "columns, outputs and messages have the indexes of the plan and layout that they were made for: none is of a file"
+    )
+)]
+
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;

@@ -1,5 +1,13 @@
 //! Strings, bytes and messages that are kept as bytes to their rows.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "columns have the indexes of the plan that they were made for: none is of a file"
+    )
+)]
+
 use arrow::buffer::Buffer;
 
 use super::assembly::Target;

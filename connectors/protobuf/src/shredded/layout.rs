@@ -1,5 +1,13 @@
 //! What tags mean to a scan: its plan as a walk over fields sees it.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "leaves and messages are made by the layout, and index its own tables"
+    )
+)]
+
 use std::sync::Arc;
 
 use crate::enum_names::EnumNames;

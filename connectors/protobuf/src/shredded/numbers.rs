@@ -1,5 +1,13 @@
 //! The numbers of a leaf to their rows.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "columns have the indexes of the plan that they were made for: none is of a file"
+    )
+)]
+
 use super::assembly::Target;
 use super::bytes::ByteValues;
 use super::{CAPTURED, STORED, Unfit};

@@ -1,5 +1,13 @@
 //! Which row each value belongs to, noted while a walk goes backwards.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "leaves and messages are those of the layout, which the lists were made for"
+    )
+)]
+
 use super::layout::{Layout, Leaf, Message};
 use super::note::Note;
 use super::{MAX_ROWS, NOWHERE, Unfit};

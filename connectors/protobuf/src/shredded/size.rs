@@ -1,5 +1,13 @@
 //! The bytes that records take, from what was met in them.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::indexing_slicing,
+        reason = "leaves and messages are those of the layout, which the tables were made for; runs are not empty"
+    )
+)]
+
 use super::layout::{Layout, Leaf, Message};
 use super::occurrences::{Occurrences, row_of};
 use super::{NOWHERE, Unfit};

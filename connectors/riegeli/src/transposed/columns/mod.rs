@@ -27,6 +27,11 @@
 //! that nobody wants, nor at `decoded_data_size`, of which it does not see all bytes. A chunk whose hash is right and
 //! that is damaged there all the same gives rows to such a scan, and an error to others.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
 mod bounds;
 mod buckets;
 mod capture;

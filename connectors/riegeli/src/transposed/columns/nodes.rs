@@ -46,7 +46,7 @@ impl<'a> Nodes<'a> {
             return Err(Unfit);
         }
         let step = self.resolve(node, path)?;
-        self.steps[index] = step;
+        *self.steps.get_mut(index).ok_or(Unfit)? = step;
         Ok(step)
     }
 

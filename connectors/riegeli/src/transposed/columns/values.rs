@@ -30,6 +30,7 @@ struct Form {
 
 const FORMS: [Form; 256] = forms();
 
+#[expect(clippy::indexing_slicing, reason = "it runs when this is compiled")]
 const fn forms() -> [Form; 256] {
     let mut forms = [Form { mask: 0, width: 0, inline: 0 }; 256];
     let mut form = 0;
@@ -67,6 +68,7 @@ impl<'a> Varints<'a> {
 }
 
 impl Numbers for Varints<'_> {
+    #[expect(clippy::indexing_slicing, reason = "there is a form for each byte")]
     #[inline(always)]
     fn next(&mut self, form: u8) -> u64 {
         let Form { mask, width, inline } = FORMS[usize::from(form)];
