@@ -57,15 +57,12 @@ fn of_shape(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Leaf> {
     if let Some(tested) = tested {
         return leaf(tested, schema).filter(is_told);
     }
-    let argument = {
-        let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
-        let inner = call.fun().inner();
-        let [argument] = call.args() else { return None };
-        if !inner.is::<ArrayLength>() && !inner.is::<Cardinality>() && !inner.is::<ArrayEmpty>() {
-            return None;
-        }
-        argument
-    };
+    let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
+    let inner = call.fun().inner();
+    let [argument] = call.args() else { return None };
+    if !inner.is::<ArrayLength>() && !inner.is::<Cardinality>() && !inner.is::<ArrayEmpty>() {
+        return None;
+    }
     leaf(argument, schema).filter(|leaf| leaf.data_type.is_nested())
 }
 

@@ -1,5 +1,6 @@
 //! The `TableProvider` of record files.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use futures::TryStreamExt;
+use object_store::path::Path;
 use recordfusion_core::{Connector, MessageType, Options, RecordFile, Table, Writer};
 
 use super::files::{
@@ -155,10 +157,9 @@ impl RecordTable {
         let extension = definition.extension.or_else(|| known_extension(connector.as_ref(), &files));
         let format = RecordFormat::new(connector, options).with_write_options(definition.options.clone());
         let format = extension.into_iter().fold(format, RecordFormat::with_extension);
-        let is_named = |file: &RecordFile| {
-            paths.iter().any(|path| path.get_glob().is_none() && *path.prefix() == file.location)
-        };
-        let named = with_data.into_iter().filter(is_named).collect();
+        let names = paths.iter().filter(|path| path.get_glob().is_none()).map(ListingTableUrl::prefix);
+        let names: HashSet<&Path> = names.collect();
+        let named = with_data.into_iter().filter(|file| names.contains(&file.location)).collect();
         let opened = Self::assemble(definition, format, paths, table, partitions.unwrap_or_default())?;
         Ok(Some(Self { range, named, ..opened }))
     }
@@ -265,11 +266,11 @@ impl RecordTable {
     /// Checks that files which the user named, and which had records, are still there and not empty. Those of a
     /// folder may come and go.
     fn check_named(&self, files: &[PartitionedFile]) -> Result<()> {
-        let is_gone = |named: &&RecordFile| {
-            self.partition_columns.is_empty()
-                && !files.iter().any(|file| file.object_meta.location == named.location)
-        };
-        match self.named.iter().find(is_gone) {
+        if !self.partition_columns.is_empty() {
+            return Ok(());
+        }
+        let found: HashSet<&Path> = files.iter().map(|file| &file.object_meta.location).collect();
+        match self.named.iter().find(|named| !found.contains(&named.location)) {
             Some(gone) => {
                 plan_err!("{} is gone or empty: it had records when the table was opened", gone.name)
             }
