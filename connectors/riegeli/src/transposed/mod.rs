@@ -1,10 +1,5 @@
 //! The transposed chunk: records cut into fields, and a state machine that puts them together (section 3).
 
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "the header was checked when it was parsed, and offsets into buckets when they were cut"
-)]
 pub(crate) mod columns;
 mod header;
 mod rebuild;

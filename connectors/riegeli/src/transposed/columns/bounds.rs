@@ -1,7 +1,5 @@
 //! Bounds of columns from the state machine's header alone (section 5.2).
 
-#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
-
 use recordfusion_core::ColumnBounds;
 use recordfusion_protobuf::BatchDecoder;
 use recordfusion_protobuf::shredded::FieldFacts;

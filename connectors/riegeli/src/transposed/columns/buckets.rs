@@ -1,7 +1,5 @@
 //! Buckets that are decompressed when something in them is wanted (section 4.3).
 
-#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
-
 use arrow::buffer::Buffer;
 use bytes::Bytes;
 

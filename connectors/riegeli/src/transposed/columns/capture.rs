@@ -1,7 +1,5 @@
 //! Values that were cut into fields because they look like messages, put together again (section 5.4).
 
-#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
-
 use recordfusion_protobuf::shredded::Unfit;
 
 use super::super::header::{Action, Literal, Node};

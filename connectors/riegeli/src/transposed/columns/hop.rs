@@ -83,6 +83,7 @@ impl Hop {
     }
 
     /// That of one node, behind which transitions count from `base`.
+    #[expect(clippy::arithmetic_side_effects, reason = "a base has 16 bits")]
     pub fn of_node(path: HopPath, behind: HopPath, base: u32, begins_record: bool) -> Self {
         Self(
             u64::from(4 * base)
@@ -109,6 +110,7 @@ impl Hop {
     }
 
     /// This hop and then another as one; `None` if that is too long.
+    #[expect(clippy::arithmetic_side_effects, reason = "both are the few bits of a word")]
     pub fn and_then(self, next: Self) -> Option<Self> {
         let (steps, records) = (self.steps() + next.steps(), self.records() + next.records());
         if steps > MOST_STEPS || records > RECORD_BITS {

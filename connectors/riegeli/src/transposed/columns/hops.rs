@@ -62,6 +62,7 @@ pub(super) struct Hops {
 
 impl Hops {
     /// Forgets all hops, and is ready for a table of nodes.
+    #[expect(clippy::arithmetic_side_effects, reason = "the nodes are in memory, and larger than four hops")]
     pub fn reset(&mut self, nodes: usize, measured: bool) {
         self.hops.clear();
         self.hops.resize(4 * nodes, Hop::UNKNOWN);
@@ -91,6 +92,7 @@ impl Hops {
     ///
     /// # Errors
     /// [`Unfit`] if they are more.
+    #[expect(clippy::arithmetic_side_effects, reason = "the loop goes up to the length")]
     #[inline(always)]
     pub fn copy(&self, program: Program, records: u32, ops: &mut [Note]) -> Result<(), Unfit> {
         let from = self.ops.get(program.first as usize..).unwrap_or_default();
@@ -109,6 +111,10 @@ impl Hops {
     ///
     /// # Errors
     /// [`Unfit`] if one of them is.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "one of four hops of a node, of which those with repeats are not the first"
+    )]
     #[cold]
     pub fn compile(&mut self, index: usize, path: HopPath, nodes: &mut Nodes<'_>) -> Result<(), Unfit> {
         let repeats = index % 4;
@@ -144,6 +150,7 @@ impl Hops {
     }
 
     /// Makes the hops without repeats of a node and of those that follow it implicitly.
+    #[expect(clippy::arithmetic_side_effects, reason = "four hops of a node that is in the table")]
     fn compile_chain(&mut self, first: usize, path: HopPath, nodes: &mut Nodes<'_>) -> Result<(), Unfit> {
         let mut chain = std::mem::take(&mut self.chain);
         chain.clear();
@@ -167,6 +174,7 @@ impl Hops {
     }
 
     /// Resolves the nodes of a chain up to where it ends.
+    #[expect(clippy::arithmetic_side_effects, reason = "four hops of a node that is in the table")]
     fn follow_chain(
         &self,
         (mut index, mut path): (usize, HopPath),
@@ -210,6 +218,7 @@ impl Hops {
     }
 
     /// The ops of two programs as one, between which records begin.
+    #[expect(clippy::arithmetic_side_effects, reason = "a hop is at most 63 nodes long, of a few ops each")]
     fn concatenate(&mut self, before: Program, behind: Program, records: u32) -> Program {
         let first = self.ops.len();
         self.ops.extend_from_within(before.range());
@@ -225,6 +234,7 @@ impl Hops {
     ///
     /// # Errors
     /// [`Unfit`] if the node is.
+    #[expect(clippy::arithmetic_side_effects, reason = "ops are only added")]
     fn single(&mut self, node: &Node, step: Step, paths: &Paths<'_>) -> Result<Made, Unfit> {
         let first = self.ops.len();
         let layout = paths.layout();
@@ -263,6 +273,7 @@ impl Hops {
     }
 
     /// A node that is met alone as a hop, and the index of its program, until [`Self::forget_step`].
+    #[expect(clippy::arithmetic_side_effects, reason = "one was added")]
     pub fn step(&mut self, node: &Node, step: Step, paths: &Paths<'_>) -> Result<(usize, Hop), Unfit> {
         let (hop, program) = self.single(node, step, paths)?;
         self.programs.push(program);

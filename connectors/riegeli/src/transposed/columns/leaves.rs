@@ -42,6 +42,7 @@ impl Values<'_> {
     }
 
     /// Puts the values of a leaf, which have these forms, to their rows.
+    #[expect(clippy::arithmetic_side_effects, reason = "a string does not end before it begins")]
     pub fn put(
         &mut self,
         leaf: Leaf,
@@ -51,7 +52,7 @@ impl Values<'_> {
         let LeafSource { numbers, strings, captured, .. } = self.nodes.paths.leaf(leaf).ok_or(Unfit)?;
         let stored = match (numbers, strings) {
             (_, None) => 0,
-            (None, Some(_)) => forms.len() - captured.len(),
+            (None, Some(_)) => forms.len().checked_sub(captured.len()).ok_or(Unfit)?,
             _ => forms.by_ref().filter(|form| *form == STORED).count(),
         };
         let mut bytes = ByteValues { captured, captured_buffer: self.captured.clone(), ..Default::default() };
@@ -95,6 +96,7 @@ impl Values<'_> {
 const MOST: (u64, u64) = (10, 5);
 
 impl ValueSizes for Values<'_> {
+    #[expect(clippy::arithmetic_side_effects, reason = "sums of sizes of what is in memory")]
     fn all(&self, leaf: Leaf, forms: impl Iterator<Item = u8>) -> u64 {
         let Some(source) = self.nodes.paths.leaf(leaf) else { return 0 };
         let numbers = source.numbers.and_then(|(_, buffer)| buffer);
@@ -110,6 +112,10 @@ impl ValueSizes for Values<'_> {
         stored + captured + in_nodes
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a string does not end before it begins, and is below 4 GiB"
+    )]
     fn most(&self, leaf: Leaf) -> u64 {
         let captured = self.nodes.paths.leaf(leaf).into_iter().flat_map(|source| &source.captured);
         let captured = captured.map(|(begin, end)| u64::from(end - begin)).max().unwrap_or_default();
@@ -117,6 +123,7 @@ impl ValueSizes for Values<'_> {
         MOST.0.max(MOST.1 + captured.max(stored))
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "strings follow one another, and a form is a byte")]
     fn each(&mut self, leaf: Leaf, forms: impl ExactSizeIterator<Item = u8>) -> Result<Vec<u64>, Unfit> {
         let source = self.nodes.paths.leaf(leaf).ok_or(Unfit)?;
         let strings = match source.strings {
@@ -144,6 +151,10 @@ impl ValueSizes for Values<'_> {
 }
 
 /// Bytes of a captured value and its length.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a value does not end before it begins, and is below 4 GiB"
+)]
 fn captured_size(&(begin, end): &(u32, u32)) -> u64 {
     let len = end - begin;
     u64::from(len) + u64::from(Literal::varint(len).len)

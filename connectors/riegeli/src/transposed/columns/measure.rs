@@ -34,6 +34,10 @@ pub(super) fn measure(node: &Node, step: Step, paths: &Paths<'_>, ops: &mut Vec<
 }
 
 /// Adds the ops of a node that stays at its path.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a literal is a tag and one byte at most, a number ten bytes"
+)]
 fn scalar(node: &Node, step: Step, paths: &Paths<'_>, ops: &mut Vec<Note>) -> Result<(), Unfit> {
     let (is_wanted, is_known) = match step.kind {
         Kind::Value => (true, !paths.layout().needs_counting(Leaf::at(step.target))),

@@ -27,11 +27,6 @@
 //! that nobody wants, nor at `decoded_data_size`, of which it does not see all bytes. A chunk whose hash is right and
 //! that is damaged there all the same gives rows to such a scan, and an error to others.
 
-#![cfg_attr(
-    not(test),
-    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
-)]
-
 mod bounds;
 mod buckets;
 mod capture;
@@ -133,7 +128,7 @@ impl ColumnReader {
             return Err(Unfit);
         }
         let batch = self.attempt(chunk, decoder, file, decompressor, counters);
-        self.unfit = if batch.is_ok() { 0 } else { self.unfit + 1 };
+        self.unfit = if batch.is_ok() { 0 } else { self.unfit.saturating_add(1) };
         batch
     }
 

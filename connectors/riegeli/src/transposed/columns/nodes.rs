@@ -50,6 +50,10 @@ impl<'a> Nodes<'a> {
         Ok(step)
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a tag with a wire type is not 0, and an inline value below 128"
+    )]
     fn resolve(&mut self, node: &Node, path: u16) -> Result<Step, Unfit> {
         match node.action {
             Action::NoOp | Action::NonProto => Err(Unfit),

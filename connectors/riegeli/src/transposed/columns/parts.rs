@@ -70,6 +70,7 @@ impl Parts {
     }
 
     /// Notes the place of the next string of a buffer that is open, and gives the bytes that it takes with its length.
+    #[expect(clippy::arithmetic_side_effects, reason = "a string does not end before its length")]
     #[inline(always)]
     pub fn take_string(&mut self, buffer: u16) -> Result<usize, Unfit> {
         let part = self.0.get_mut(usize::from(buffer)).ok_or(Unfit)?;

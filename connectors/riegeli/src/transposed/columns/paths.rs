@@ -98,6 +98,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The path that the field of this tag leads to.
+    #[expect(clippy::arithmetic_side_effects, reason = "a depth is MAX_DEPTH at most")]
     pub fn below(&mut self, parent: u16, tag: u32) -> Result<u16, Unfit> {
         if let Some(&known) = self.below.get(&(parent, tag)) {
             return Ok(known);
@@ -153,6 +154,10 @@ impl<'a> Paths<'a> {
     }
 
     /// A message that is stored as a string.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "each is a step of the walk, and 64 bits are counted of those"
+    )]
     pub fn count_message(&mut self, path: u16) {
         if let Some((_, count)) = self.stored_messages.get_mut(&path) {
             *count += 1;

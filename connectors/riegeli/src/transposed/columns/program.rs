@@ -47,6 +47,7 @@ impl OpKind {
     ];
 
     /// An op of this kind.
+    #[expect(clippy::arithmetic_side_effects, reason = "there are eleven kinds")]
     pub fn op(self, target: u16, form: u8) -> Note {
         Note::other(self as u8 + 1, target, form)
     }
@@ -101,6 +102,7 @@ impl Last {
 }
 
 impl Program {
+    #[expect(clippy::arithmetic_side_effects, reason = "the ops are in memory")]
     pub fn range(self) -> std::ops::Range<usize> {
         let first = self.first as usize;
         first..first + usize::from(self.len)

@@ -13,6 +13,10 @@ pub(super) struct Size {
 }
 
 impl Size {
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "each string is added once, and the ops that add others are counted"
+    )]
     #[inline(always)]
     pub fn add(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
@@ -33,12 +37,17 @@ impl Size {
     }
 
     /// A submessage of `len` bytes.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the length is that of bytes which were added before, and the rest 20 at most"
+    )]
     pub fn submessage(&mut self, len: usize, tag: u8) {
         let prefix = (usize::BITS - (len | 1).leading_zeros()).div_ceil(7) as usize;
         self.add(len + prefix + usize::from(tag));
     }
 
     /// Gives the bytes to a message, by index, whose fields have this row.
+    #[expect(clippy::arithmetic_side_effects, reason = "messages are numbered by 16 bits")]
     pub fn give(&mut self, message: usize, row: u32) {
         if self.given.len() <= message {
             self.given.resize(message + 1, Vec::new());

@@ -30,7 +30,7 @@ struct Form {
 
 const FORMS: [Form; 256] = forms();
 
-#[expect(clippy::indexing_slicing, reason = "it runs when this is compiled")]
+#[expect(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "it runs when this is compiled")]
 const fn forms() -> [Form; 256] {
     let mut forms = [Form { mask: 0, width: 0, inline: 0 }; 256];
     let mut form = 0;
@@ -55,6 +55,10 @@ impl<'a> Varints<'a> {
     }
 
     /// A value of more than eight bytes, or near the end of the buffer.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the caller has taken the width from the place, and it is ten at most"
+    )]
     #[cold]
     fn unusual(&mut self, width: usize) -> u64 {
         let bytes = self.bytes.get(self.at..self.at + width).unwrap_or_default();
@@ -68,7 +72,11 @@ impl<'a> Varints<'a> {
 }
 
 impl Numbers for Varints<'_> {
-    #[expect(clippy::indexing_slicing, reason = "there is a form for each byte")]
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "there is a form for each byte, and only one without bytes has an inline value"
+    )]
     #[inline(always)]
     fn next(&mut self, form: u8) -> u64 {
         let Form { mask, width, inline } = FORMS[usize::from(form)];
@@ -151,6 +159,7 @@ impl Numbers for Fixed<'_, 8> {
 }
 
 /// Begin and end of the string whose length is at `at`.
+#[expect(clippy::arithmetic_side_effects, reason = "a length ends within the bytes")]
 #[inline(always)]
 pub(super) fn string_place(bytes: &[u8], at: usize) -> Result<(usize, usize), Unfit> {
     let (len, begin) = match bytes.get(at) {
@@ -161,6 +170,7 @@ pub(super) fn string_place(bytes: &[u8], at: usize) -> Result<(usize, usize), Un
 }
 
 /// The length at `at` and where it ends.
+#[expect(clippy::arithmetic_side_effects, reason = "the cursor is at the end of the bytes")]
 #[inline(never)]
 fn long_string(bytes: &[u8], at: usize) -> Result<(usize, usize), Unfit> {
     let mut cursor = Cursor(bytes.get(at..).ok_or(Unfit)?);

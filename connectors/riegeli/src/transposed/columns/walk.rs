@@ -103,6 +103,7 @@ pub(super) const NOTES: usize = 1024;
 
 impl<'a> Walk<'a, '_> {
     /// Walks from the first node until the transitions end, and gives the number of records.
+    #[expect(clippy::arithmetic_side_effects, reason = "the first node is in the table")]
     pub fn run(&mut self, hops: &mut Hops) -> Result<u32, Unfit> {
         let mut at = At { hop: 4 * self.nodes.header.first, path: HopPath::new(RECORD), records: 0 };
         let mut log = [0; EVENTS];
@@ -124,6 +125,10 @@ impl<'a> Walk<'a, '_> {
     /// Goes from transition to transition as long as the hops are known, and logs those with a program. These few
     /// lines decide how long a scan of a few columns takes: nothing in them depends on what is wanted but what is
     /// loaded.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a base is a few bits of a word, and there is an event for each place of the log at most"
+    )]
     #[inline(never)]
     fn hop(&mut self, hops: &Hops, from: &mut At, log: &mut [Event; EVENTS]) -> Result<(usize, Stop), Unfit> {
         let (mut at, mut transitions, mut budget) = (*from, self.transitions.bytes.clone(), self.budget);
@@ -149,6 +154,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Passes a hop that stops, or resolves one that is not known.
+    #[expect(clippy::arithmetic_side_effects, reason = "a base is a few bits of a word")]
     fn pass(&mut self, hops: &mut Hops, at: &mut At) -> Result<Stop, Unfit> {
         if !hops.is_known(at.hop) {
             hops.compile(at.hop, at.path, &mut self.nodes)?;
@@ -173,6 +179,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Meets one node, and all of the message that it is the end of if that is a value.
+    #[expect(clippy::arithmetic_side_effects, reason = "a base is 32 bits wide")]
     fn step(&mut self, hops: &mut Hops, at: &mut At) -> Result<Stop, Unfit> {
         let index = at.hop / 4;
         let step = self.nodes.step(index, at.path.path())?;
@@ -217,6 +224,7 @@ impl<'a> Walk<'a, '_> {
         executed
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "no more is added than the notes have room for")]
     #[inline(always)]
     fn execute_with(&mut self, notes: &mut [Note], hops: &Hops, log: &[Event]) -> Result<(), Unfit> {
         let mut len = 0;
@@ -301,6 +309,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Puts together a value whose end is the node `index`; gives the node of its begin.
+    #[expect(clippy::arithmetic_side_effects, reason = "values are only added")]
     fn capture(&mut self, index: usize, step: Step, records: u32) -> Result<&'a Node, Unfit> {
         let (begin, leaf) = (self.captured.len(), Leaf::at(step.target));
         let last = self.capture_message(index)?;
