@@ -51,15 +51,19 @@ async fn verify(file: &RecordFile, options: &Options) -> Result<Verification, Bo
 fn report(name: &str, outcome: Result<Verification, Box<dyn Error + Send + Sync>>) -> io::Result<usize> {
     let mut out = io::stdout();
     match outcome {
-        Ok(Verification { chunks, records, decoded_size, faults }) if faults.is_empty() => {
+        Ok(Verification { chunks, records, decoded_size, faults, leftovers })
+            if faults.is_empty() && leftovers.is_empty() =>
+        {
             writeln!(out, "ok   {name}: {records} records in {chunks} chunks, {decoded_size} bytes decoded")?;
             Ok(0)
         }
-        Ok(Verification { chunks, records, faults, .. }) => {
-            for (index, region) in faults.iter().enumerate() {
+        Ok(Verification { chunks, records, faults, leftovers, .. }) => {
+            let bytes = |region: &LostRegion| format!("{} bytes are lost", region.bytes());
+            let faults = faults.iter().map(|region| (region, bytes(region)));
+            let leftovers = leftovers.iter().map(|region| (region, "no record is lost".to_string()));
+            for (index, (LostRegion { begin, reason, .. }, lost)) in faults.chain(leftovers).enumerate() {
                 let mark = if index == 0 { "bad " } else { "    " };
-                let (LostRegion { begin, reason, .. }, lost) = (region, region.bytes());
-                writeln!(out, "{mark} {name}: damaged at byte {begin}: {reason}; {lost} bytes are lost")?;
+                writeln!(out, "{mark} {name}: damaged at byte {begin}: {reason}; {lost}")?;
             }
             writeln!(out, "     {name}: {records} records in {chunks} chunks are whole")?;
             Ok(1)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,7 +18,9 @@ use object_store::{
     Result,
 };
 
-use crate::support::{context, data, error, event_file, rows};
+use riegeli::{CompressionType, WriterOptions};
+
+use crate::support::{EVENT, context, data, error, event_file, metadata, riegeli_bytes, rows};
 
 /// What happens to one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,13 +32,15 @@ enum Fault {
     BreaksOff,
 }
 
-/// A store in memory, one read of which goes wrong.
+/// A store in memory, one read of which goes wrong, or which takes its time for all of them.
 #[derive(Debug, Default)]
 struct Faulty {
     store: InMemory,
     fault: Mutex<Option<(usize, Fault)>>,
     reads: AtomicUsize,
     waiting: AtomicUsize,
+    most_waiting: AtomicUsize,
+    is_slow: AtomicBool,
 }
 
 /// Counts a read that has not come to its end.
@@ -96,6 +100,10 @@ impl ObjectStore for Faulty {
 
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
         let _waiting = Waiting::new(&self.waiting);
+        self.most_waiting.fetch_max(self.waiting.load(Ordering::SeqCst), Ordering::SeqCst);
+        if self.is_slow.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
         let Some(fault) = self.next() else { return self.store.get_opts(path, options).await };
         match fault {
             Fault::Fails => return Err(out_of_order()),
@@ -243,6 +251,23 @@ async fn a_query_that_waits_for_ever_can_be_given_up() {
             assert!(again.is_ok(), "{again:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_count_does_not_wait_for_one_header_after_the_other() {
+    // An unknown field of 1 MB.
+    let record = [&[0xc2, 0x3e, 0xc0, 0x84, 0x3d][..], &[7; 1_000_000]].concat();
+    let options = WriterOptions::new()
+        .compression(CompressionType::None)
+        .set_serialized_metadata(metadata(EVENT, "t.Event"));
+    let bytes = riegeli_bytes((0..80).map(|_| record.clone()), options);
+    let (ctx, store) = faulty(1).await;
+    store.put(&"large.riegeli".into(), bytes.into()).await.expect("memory");
+    store.is_slow.store(true, Ordering::SeqCst);
+    let counted = rows(&ctx, "SELECT count(*) AS n FROM 'mem:///large.riegeli'").await;
+    assert_eq!(counted.expect("counted"), [r#"{"n":80}"#]);
+    let together = store.most_waiting.load(Ordering::SeqCst);
+    assert!(together >= 3, "{together} reads at a time of the three parts of 32 MiB");
 }
 
 #[tokio::test]

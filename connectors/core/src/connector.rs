@@ -125,8 +125,9 @@ pub trait Connector: Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Verification>>;
 
     /// The bytes of a sound file of the chunks that a scan would read that skips damage, in file order. They are
-    /// copied as they are stored, after it was checked that they can be decoded; of `options`, only those count that
-    /// say how records are found in the file. Chunks, records and lost regions are counted.
+    /// copied as they are stored, after it was checked that they can be decoded, or encoded anew where readers pass
+    /// over some of their bytes; of `options`, only those count that say how records are found in the file. Chunks,
+    /// records and lost regions are counted.
     ///
     /// # Errors
     /// The stream ends with [`Error::WrongFormat`] or [`Error::Store`] as [`Self::verify`], with those of the options,

@@ -50,4 +50,7 @@ pub struct Verification {
     pub decoded_size: u64,
     /// All faults, in file order: what a scan that skips damage loses to each, and why. None if the file is sound.
     pub faults: Vec<LostRegion>,
+    /// Chunks with bytes that readers pass over and that no known writer leaves, in file order, and what they are.
+    /// Nothing is lost with them.
+    pub leftovers: Vec<LostRegion>,
 }

@@ -32,14 +32,6 @@ impl ChunkDecoder {
         Self { decompressor: Decompressor::default(), transposed: TransposedDecoder::default(), limits }
     }
 
-    /// A decoder that also refuses what readers ignore and no writer leaves: bytes of transposed chunks that belong to
-    /// no field. It is for tests of writers.
-    pub fn strict() -> Self {
-        let mut decoder = Self::default();
-        decoder.transposed.check_leftovers = true;
-        decoder
-    }
-
     /// The records of the chunk that begins at `begin`, or `None` if the chunk is of a kind without records.
     ///
     /// # Errors
@@ -77,6 +69,12 @@ impl ChunkDecoder {
             }),
             false => Ok(()),
         }
+    }
+
+    /// Whether the transposed chunk that was decoded last has what readers ignore and no known writer leaves: bytes
+    /// that belong to no field (section 3.6).
+    pub fn has_leftovers(&self) -> bool {
+        self.transposed.has_leftovers
     }
 
     /// The records of a transposed chunk as columns.

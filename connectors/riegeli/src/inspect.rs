@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recordfusion_core::{
-    ChunkSummary, ContainerOptions, Inspection, RecordFile, Result, ScanCounters, Verification,
+    ChunkSummary, ContainerOptions, Inspection, LostRegion, RecordFile, Result, ScanCounters, Verification,
 };
 
 use crate::array_record::Footer;
@@ -123,7 +123,7 @@ pub(crate) async fn read_footer(
 }
 
 /// Checks every hash, decodes every chunk, and checks the index of an ArrayRecord file; goes on behind faults. A fault is
-/// what a scan finds: bytes of a transposed chunk that belong to no field are none, to the reference reader neither.
+/// what a scan finds; bytes of a transposed chunk that belong to no field, which readers ignore, are told besides.
 pub(crate) async fn verify(file: &RecordFile, options: ContainerOptions) -> ReadResult<Verification> {
     let counters = Arc::new(ScanCounters::default());
     let index = data_part_of_damaged(file, &counters).await?.size;
@@ -135,6 +135,11 @@ pub(crate) async fn verify(file: &RecordFile, options: ContainerOptions) -> Read
         match check(&chunk, index, &mut decoder) {
             Ok(is_records) => {
                 verification.chunks = verification.chunks.saturating_add(1);
+                if has_leftovers(&chunk, &decoder) {
+                    let Chunk { begin, end, .. } = chunk.chunk;
+                    let reason = "the chunk has bytes that belong to no field".to_string();
+                    verification.leftovers.push(LostRegion { begin, end, reason });
+                }
                 if is_records {
                     let header = &chunk.chunk.header;
                     verification.records = verification.records.saturating_add(header.num_records);
@@ -150,6 +155,11 @@ pub(crate) async fn verify(file: &RecordFile, options: ContainerOptions) -> Read
     }
     verification.faults = counters.lost_regions.all().into_iter().map(|(_, region)| region).collect();
     Ok(verification)
+}
+
+/// Whether a chunk that was decoded has bytes that belong to nothing in it.
+pub(crate) fn has_leftovers(chunk: &ChunkData, decoder: &ChunkDecoder) -> bool {
+    matches!(chunk.kind, ChunkKind::Transposed | ChunkKind::Metadata) && decoder.has_leftovers()
 }
 
 /// Decodes a chunk; says whether it has records that do not belong to the index.

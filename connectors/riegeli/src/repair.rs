@@ -4,21 +4,25 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use recordfusion_core::{ByteStream, Error, Options, RecordFile, Result, ScanCounters};
+use recordfusion_core::{ByteStream, Error, Options, RecordBlock, RecordFile, Result, ScanCounters};
 
+use crate::compression::Codec;
 use crate::decoder::ChunkDecoder;
 use crate::fault::{ChunkFault, Fault};
 use crate::header::ChunkKind;
-use crate::inspect::read_footer;
+use crate::inspect::{has_leftovers, read_footer};
 use crate::metadata::RecordsMetadata;
 use crate::options::ReadOptions;
 use crate::read::index::data_part_of_damaged;
 use crate::read::{ChunkData, ChunkScan, Damage, ReadError, SIGNATURE_LEN, check_signature};
-use crate::write::{ArrayRecordWriter, EncodedChunk, FileWriter, WriteError, WriterOptions};
+use crate::write::{
+    ArrayRecordWriter, ChunkEncoder, ChunkRecords, Compression, EncodedChunk, FileWriter, Layout, WriteError,
+    WriterOptions,
+};
 
 /// The bytes of the repaired file: signature, metadata if they can be read, all chunks with records that can be
-/// decoded, chunks of unknown types without records, and a new index if the file has one. Padding is left out, and
-/// so are metadata of other files that were appended, which no reader looks at.
+/// decoded, chunks of unknown types without records, and a new index if the file has one. Transposed chunks with bytes
+/// that belong to no field are encoded anew, from their records. Padding is left out, and so are metadata of other files that were appended, which no reader looks at.
 pub(crate) fn repair(file: RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
     let options = ReadOptions::from_options(options);
     let open = async move {
@@ -40,6 +44,14 @@ struct Repair {
     output: Option<Output>,
     /// Whether anything of the file is whole.
     any_chunk: bool,
+}
+
+/// What the new file has of a chunk.
+enum Kept {
+    Nothing,
+    AsStored,
+    /// Its records, or the message of a metadata chunk: it has bytes that belong to none.
+    Records(RecordBlock),
 }
 
 enum Output {
@@ -88,9 +100,12 @@ impl Repair {
     fn copy(&mut self, chunk: ChunkData) -> Result<Vec<u8>> {
         self.any_chunk = true;
         let mut out = Vec::new();
-        match self.is_kept(&chunk) {
-            Ok(true) => {}
-            Ok(false) => return Ok(out),
+        let encoded = match self.kept(&chunk) {
+            Ok(Kept::Nothing) => return Ok(out),
+            Ok(Kept::AsStored) => EncodedChunk { header: chunk.chunk.header, data: chunk.data.into() },
+            Ok(Kept::Records(records)) => {
+                encode_anew(&chunk, &records).map_err(|error| encode_error(&error))?
+            }
             Err(fault @ ChunkFault::Limit { .. }) => {
                 return Err(ReadError::of(&self.file)(Damage::at(chunk.chunk.begin)(Fault::from(fault))));
             }
@@ -98,30 +113,33 @@ impl Repair {
                 chunk.lose(&fault, &self.file, &self.counters);
                 return Ok(out);
             }
-        }
-        let encoded = EncodedChunk { header: chunk.chunk.header, data: chunk.data.into() };
+        };
         if let Some(output) = &mut self.output {
             output.write(&encoded, &mut out).map_err(|error| encode_error(&error))?;
         }
         Ok(out)
     }
 
-    /// Whether a chunk belongs into the new file.
-    fn is_kept(&mut self, chunk: &ChunkData) -> std::result::Result<bool, ChunkFault> {
-        match chunk.kind {
+    /// What of a chunk belongs into the new file.
+    fn kept(&mut self, chunk: &ChunkData) -> std::result::Result<Kept, ChunkFault> {
+        let records = match chunk.kind {
             ChunkKind::Simple | ChunkKind::Transposed => {
                 let records = chunk.decode(&mut self.decoder, &self.counters)?;
                 self.counters.chunks_read.add(1);
-                self.counters.records_decoded.add(records.map_or(0, |records| records.len() as u64));
-                Ok(true)
+                self.counters.records_decoded.add(records.as_ref().map_or(0, |records| records.len() as u64));
+                records
             }
             ChunkKind::Metadata if chunk.chunk.begin == SIGNATURE_LEN => {
                 let message = self.decoder.decode_metadata(&chunk.chunk.header, &chunk.data)?;
-                RecordsMetadata::parse(&message).map(|_| true)
+                RecordsMetadata::parse(&message)?;
+                let places = vec![(0, message.len() as u32)];
+                RecordBlock::new(message.into(), places, chunk.chunk.begin)
             }
-            ChunkKind::Unknown => Ok(true),
-            ChunkKind::Metadata | ChunkKind::Signature | ChunkKind::Padding => Ok(false),
-        }
+            ChunkKind::Unknown => None,
+            ChunkKind::Metadata | ChunkKind::Signature | ChunkKind::Padding => return Ok(Kept::Nothing),
+        };
+        let is_clean = !has_leftovers(chunk, &self.decoder);
+        Ok(records.filter(|_| !is_clean).map_or(Kept::AsStored, Kept::Records))
     }
 
     /// What comes behind the last chunk.
@@ -145,6 +163,20 @@ impl Output {
             Self::ArrayRecord(writer) => writer.write(chunk, out),
         }
     }
+}
+
+/// The records of a transposed chunk, or the message of a metadata chunk, in a chunk of the same codec.
+fn encode_anew(chunk: &ChunkData, records: &RecordBlock) -> std::result::Result<EncodedChunk, WriteError> {
+    let codec = Codec::from_byte(chunk.data.first().copied().unwrap_or_default())?;
+    let options = WriterOptions { compression: Compression::of(codec), ..WriterOptions::default() };
+    let layout = Layout::Transposed { bucket_size: options.bucket_size() };
+    let mut encoder = ChunkEncoder::with_layout(layout, options.compression)?;
+    if chunk.kind == ChunkKind::Metadata {
+        return encoder.encode_metadata(records.data());
+    }
+    let mut gathered = ChunkRecords::default();
+    records.records().try_for_each(|record| gathered.push(record))?;
+    encoder.encode(&gathered)
 }
 
 fn encode_error(error: &WriteError) -> Error {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error, LostRegion, Options, Result, ScanCounters};
+use recordfusion_core::{Connector, Error, LostRegion, Options, Result, ScanCounters, Verification};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::hash::hash;
 use recordfusion_riegeli::header::ChunkHeader;
@@ -26,6 +26,10 @@ fn repair(bytes: &[u8], options: &Options) -> Result<Repaired> {
     Ok(Repaired { bytes: pieces.concat(), lost, counters })
 }
 
+fn verify(bytes: &[u8]) -> Verification {
+    block_on(RiegeliConnector.verify(&memory_file(bytes), &Options::new())).expect("a Riegeli file")
+}
+
 /// Repairs a file, and checks that the result is sound and has what a scan of the file finds.
 fn check(name: &str, bytes: &[u8]) -> Option<Repaired> {
     let found = skip(bytes);
@@ -40,9 +44,9 @@ fn check(name: &str, bytes: &[u8]) -> Option<Repaired> {
     let (records, error) = read(&repaired.bytes);
     assert!(error.is_none() && records == found.records, "{name}: {error:?}");
     assert_eq!(repaired.counters.records_decoded.value(), records.len() as u64, "{name}");
-    let file = memory_file(&repaired.bytes);
-    let verification = block_on(RiegeliConnector.verify(&file, &Options::new())).expect("sound");
+    let verification = verify(&repaired.bytes);
     assert!(verification.faults.is_empty(), "{name}: {:?}", verification.faults);
+    assert!(verification.leftovers.is_empty(), "{name}: {:?}", verification.leftovers);
     assert_eq!(verification.records, records.len() as u64, "{name}");
     let again = repair(&repaired.bytes, &Options::new()).expect("sound");
     assert!(again.bytes == repaired.bytes && again.lost.is_empty(), "{name}");
@@ -122,13 +126,18 @@ fn file_with_bytes_of_no_field(more: u8) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_of_no_field_are_no_fault() {
+fn bytes_of_no_field_are_no_fault_but_told_and_left_out() {
     for more in [0, 1, 9] {
         let bytes = file_with_bytes_of_no_field(more);
+        let verification = verify(&bytes);
+        assert!(verification.faults.is_empty() && verification.records == 4, "{more}: {verification:?}");
+        let begins: Vec<_> = verification.leftovers.iter().map(|region| region.begin).collect();
+        assert_eq!(begins, if more == 0 { vec![] } else { vec![64] });
         let (records, error) = read(&bytes);
         assert!(error.is_none() && records == [5, 6, 7, 8].map(|value| vec![8, value]), "{more}: {error:?}");
         let file = check("no field", &bytes).expect("sound");
-        assert!(file.lost.is_empty() && file.bytes == bytes, "{more}");
+        assert!(file.lost.is_empty(), "{more}");
+        assert!(file.bytes == file_with_bytes_of_no_field(0), "{more}");
     }
 }
 

@@ -79,5 +79,8 @@ pub fn metadata_of(file: &[u8]) -> Option<Bytes> {
     }
     assert_eq!(distance(64, chunk.end), chunk.end - 64, "the metadata lie in one block");
     let data = &file[104..][..chunk.header.data_size as usize];
-    Some(ChunkDecoder::strict().decode_metadata(&chunk.header, data).expect("valid metadata"))
+    let mut decoder = ChunkDecoder::default();
+    let message = decoder.decode_metadata(&chunk.header, data).expect("valid metadata");
+    assert!(!decoder.has_leftovers());
+    Some(message)
 }

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::compression::Codec;
 use crate::write::error::OptionsError;
 
 /// Chunk size in bytes unless given.
@@ -43,6 +44,16 @@ impl Compression {
     pub const BROTLI: Self = Self::Brotli { level: 6, window_log: None };
     /// Zstandard with the usual level.
     pub const ZSTD: Self = Self::Zstd { level: 3, window_log: None };
+
+    /// That of a codec with the usual level.
+    pub(crate) fn of(codec: Codec) -> Self {
+        match codec {
+            Codec::None => Self::None,
+            Codec::Brotli => Self::BROTLI,
+            Codec::Zstd => Self::ZSTD,
+            Codec::Snappy => Self::Snappy,
+        }
+    }
 
     /// The same with another window, where there is one.
     pub(super) fn with_window(self, window_log: Option<u8>) -> Self {

@@ -14,7 +14,9 @@ fn encode_as<R: AsRef<[u8]>>(records: &[R], bucket_size: u64, compression: Compr
     let mut encoder = ChunkEncoder::with_layout(layout, compression).expect("valid options");
     let encoded = encoder.encode(&chunk).expect("encodes");
     let data = Bytes::from(encoded.data);
-    let found = ChunkDecoder::strict().decode(&encoded.header, 64, &data).expect("decodes");
+    let mut decoder = ChunkDecoder::default();
+    let found = decoder.decode(&encoded.header, 64, &data).expect("decodes");
+    assert!(!decoder.has_leftovers());
     let found = found.expect("a chunk of records");
     assert_eq!(found.len(), records.len());
     for (found, record) in found.records().zip(records) {
