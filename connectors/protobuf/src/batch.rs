@@ -91,6 +91,10 @@ impl BatchDecoder {
     /// [`recordfusion_core::Error::BadRecord`] for the first record that is no valid message (section 6 of
     /// the mapping) or has a value that no column can hold, unless the options say otherwise; `file` names the
     /// file in it. Fields that are not wanted are only looked into if records are judged as a whole.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the rows of a batch are among those that are asked for, which the block has"
+    )]
     pub fn decode(
         &mut self,
         file: &str,
@@ -121,6 +125,10 @@ impl BatchDecoder {
     }
 
     /// The batch of the columns of `count` records and of metadata columns.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "there is an array for each column that is wanted of the records"
+    )]
     fn batch(
         &self,
         mut payload: Vec<ArrayRef>,
@@ -179,7 +187,7 @@ impl BatchDecoder {
         if let Some(rows) = &mut self.rows {
             rows.count(&arrays, counters);
         }
-        let count = (positions.end - positions.start) as usize;
+        let count = positions.end.saturating_sub(positions.start) as usize;
         self.batch(arrays.columns, count, counters, |column| {
             Ok(match column {
                 MetadataColumn::File => {

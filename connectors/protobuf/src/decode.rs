@@ -1,10 +1,5 @@
 //! The walk over a record's bytes: each field's value goes to the buffers that the plan names.
 
-#![cfg_attr(
-    not(test),
-    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
-)]
-
 mod packed;
 
 use std::slice::SliceIndex;
@@ -81,6 +76,7 @@ impl Walk<'_> {
 
     /// Decodes the value at `at`, behind the `tag` at `begin`, and returns where the next field begins; `None`
     /// if the tag ends the group.
+    #[expect(clippy::arithmetic_side_effects, reason = "no message that is decoded is deeper than MAX_DEPTH")]
     #[inline(always)]
     pub(crate) fn field(
         &mut self,
@@ -130,6 +126,10 @@ impl Walk<'_> {
     }
 
     /// The ops that few fields have, apart from the others so that those stay small.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "no message that is decoded is deeper than MAX_DEPTH, and a mismatch takes bytes of its own"
+    )]
     #[inline(never)]
     fn rare_field(
         &mut self,
@@ -287,6 +287,7 @@ impl Walk<'_> {
     }
 
     /// Makes `member` the one of its oneof that is set in `row`.
+    #[expect(clippy::arithmetic_side_effects, reason = "a row is less than the number of rows")]
     fn set_member(&mut self, member: Member, row: usize) -> Result<usize> {
         let Member { oneof, output, case } = member;
         if let Some((column, index)) = case {
@@ -343,6 +344,7 @@ impl Walk<'_> {
     }
 
     /// Checks a string that a later one replaces: it would not be seen again.
+    #[expect(clippy::arithmetic_side_effects, reason = "length and place in a view have 32 bits each")]
     #[cold]
     fn check_view(&self, view: u128) -> Result<()> {
         let len = view as u32 as usize;

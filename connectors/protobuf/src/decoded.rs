@@ -41,7 +41,7 @@ impl Tally {
     pub(crate) fn value<T>(&mut self, value: Result<T>) -> Result<Option<T>> {
         match value {
             Err(fault) if self.null_bad_values && matches!(fault.kind(), FaultKind::BadValue(_)) => {
-                self.nulled += 1;
+                self.nulled = self.nulled.saturating_add(1);
                 Ok(None)
             }
             other => other.map(Some),

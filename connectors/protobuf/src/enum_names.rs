@@ -12,6 +12,7 @@ use crate::descriptor::Enum;
 use crate::fault::Result;
 use crate::numbers::words;
 use crate::options::EnumForm;
+use crate::text::texts;
 
 /// Numbers below this are looked up in a table.
 const DENSE: usize = 1024;
@@ -32,12 +33,13 @@ impl EnumNames {
         let mut names = Vec::new();
         for value in &enumeration.values {
             sparse.entry(value.number).or_insert_with(|| {
+                let key = names.len() as i32;
                 names.push(value.name.as_str());
-                names.len() as i32 - 1
+                key
             });
         }
         let small = sparse.keys().filter_map(|&number| usize::try_from(number).ok()).filter(|&n| n < DENSE);
-        let dense = 0..small.max().map_or(0, |largest| largest + 1);
+        let dense = small.max().into_iter().flat_map(|largest| 0..=largest);
         Self {
             dense: dense.map(|number| sparse.get(&(number as i32)).copied()).collect(),
             sparse,
@@ -88,22 +90,27 @@ impl EnumNames {
             let number = number as i32;
             self.key(number).unwrap_or_else(|| {
                 *unknown_keys.entry(number).or_insert_with(|| {
+                    let key = named.saturating_add(unknown.len() as i32);
                     unknown.push(number);
-                    named + unknown.len() as i32 - 1
+                    key
                 })
             })
         };
         let keys = Int32Array::new(numbers.into_iter().map(key).collect(), nulls);
         let names =
-            if unknown.is_empty() { Arc::clone(&self.names) } else { self.names_and_digits(&unknown) };
+            if unknown.is_empty() { Arc::clone(&self.names) } else { self.names_and_digits(&unknown)? };
         Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, names)?))
     }
 
-    fn names_and_digits(&self, unknown: &[i32]) -> ArrayRef {
+    /// The names, and behind them the digits of `unknown`.
+    ///
+    /// # Errors
+    /// [`FaultKind::TooLarge`](crate::fault::FaultKind::TooLarge) beyond what 32-bit offsets reach.
+    fn names_and_digits(&self, unknown: &[i32]) -> Result<ArrayRef> {
         let names = self.names.as_any().downcast_ref::<StringArray>();
         let names = names.into_iter().flatten().flatten().map(str::to_string);
-        let names: Vec<String> = names.chain(unknown.iter().map(i32::to_string)).collect();
-        Arc::new(StringArray::from(names))
+        let names = names.chain(unknown.iter().map(i32::to_string));
+        texts(names.map(|name| Ok(Some(name))), &DataType::Utf8)
     }
 }
 

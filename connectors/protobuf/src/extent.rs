@@ -4,8 +4,6 @@
 //! value. So a few bytes of empty messages may make very many places, and what bounds the bytes of records does not
 //! bound their columns.
 
-#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
-
 use std::ops::Range;
 
 use arrow::datatypes::DataType;

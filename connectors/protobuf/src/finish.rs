@@ -15,7 +15,7 @@ use arrow::compute::nullif;
 use arrow::datatypes::{DataType, Fields, Int32Type};
 
 use crate::column_tree::{Shape, Utf8};
-use crate::columns::Columns;
+use crate::columns::{Columns, of_plan};
 use crate::decoded::Tally;
 use crate::descriptor::{Descriptors, MessageId};
 use crate::fault::{FaultKind, Result};
@@ -70,18 +70,18 @@ impl Finish<'_> {
         rows: usize,
         parent: Option<&NullBuffer>,
     ) -> Result<ArrayRef> {
-        let name = self.plan.outputs[output as usize].field.name();
+        let name = self.plan.output(output).field.name();
         self.nameless_array(output, rows, parent).map_err(|fault| fault.within(name))
     }
 
     /// As [`Self::array`]; faults do not name the output.
     fn nameless_array(&mut self, output: u32, rows: usize, parent: Option<&NullBuffer>) -> Result<ArrayRef> {
-        let output = &self.plan.outputs[output as usize];
+        let output = self.plan.output(output);
         if matches!(output.source, Source::Absent) {
             return Ok(new_null_array(output.field.data_type(), rows));
         }
         let Some(validity) = output.validity else { return self.source(output, rows, parent.cloned()) };
-        let present = NullBuffer::new(self.columns.validity[validity as usize].take(rows));
+        let present = NullBuffer::new(of_plan(&mut self.columns.validity, validity).take(rows));
         if output.required {
             self.note_missing(&present, parent)?;
         }
@@ -96,35 +96,35 @@ impl Finish<'_> {
         let columns = &mut *self.columns;
         let data_type = output.field.data_type();
         // Rows whose value is the default of its type are NULL if it is to be hidden.
-        let visible = |nulls, is_default: &dyn Fn(usize) -> bool| match output.hidden {
-            true => both(nulls, &(0..rows).map(|row| !is_default(row)).collect()),
+        let visible = |nulls, others: &mut dyn Iterator<Item = bool>| match output.hidden {
+            true => both(nulls, &others.collect()),
             false => nulls,
         };
         Ok(match &output.source {
             Source::Absent => new_null_array(data_type, rows),
             Source::Words { column, signed } => {
-                let values = columns.words[*column as usize].take(rows);
-                let nulls = visible(nulls, &|row| values[row] == 0);
+                let values = of_plan(&mut columns.words, *column).take(rows);
+                let nulls = visible(nulls, &mut values.iter().map(|&value| value != 0));
                 words(data_type, *signed, values, nulls)?
             }
             Source::Longs(column) => {
-                let values = columns.longs[*column as usize].take(rows);
-                let nulls = visible(nulls, &|row| values[row] == 0);
+                let values = of_plan(&mut columns.longs, *column).take(rows);
+                let nulls = visible(nulls, &mut values.iter().map(|&value| value != 0));
                 longs(data_type, values, nulls)?
             }
             Source::Bits(column) => {
-                let bits = columns.bits[*column as usize].take(rows);
-                let nulls = visible(nulls, &|row| !bits.value(row));
+                let bits = of_plan(&mut columns.bits, *column).take(rows);
+                let nulls = visible(nulls, &mut bits.iter());
                 Arc::new(BooleanArray::new(bits, nulls))
             }
             Source::Views(column) => {
-                let views = columns.views[*column as usize].take(rows);
-                let nulls = visible(nulls, &|row| views[row] == 0);
+                let views = of_plan(&mut columns.views, *column).take(rows);
+                let nulls = visible(nulls, &mut views.iter().map(|&view| view != 0));
                 Arc::new(BinaryViewArray::try_new(views.into(), self.buffers.of(*column), nulls)?)
             }
             Source::Texts { column, utf8 } => {
-                let views = columns.views[*column as usize].take(rows);
-                let nulls = visible(nulls, &|row| views[row] == 0);
+                let views = of_plan(&mut columns.views, *column).take(rows);
+                let nulls = visible(nulls, &mut views.iter().map(|&view| view != 0));
                 views_of_strings(views, self.buffers.of(*column), nulls, *utf8, &mut self.tally)?
             }
             Source::Bytes { column, utf8 } => match data_type {
@@ -134,12 +134,12 @@ impl Finish<'_> {
                 _ => self.bytes::<i32>(*column, *utf8, output, rows, nulls)?,
             },
             Source::Enum { column, names, shown } => {
-                let numbers = columns.words[*column as usize].take(rows);
-                let nulls = visible(nulls, &|row| numbers[row] == 0);
+                let numbers = of_plan(&mut columns.words, *column).take(rows);
+                let nulls = visible(nulls, &mut numbers.iter().map(|&number| number != 0));
                 names.column(*shown, data_type, numbers, nulls)?
             }
             Source::Case { column, names } => {
-                let members = columns.words[*column as usize].take(rows);
+                let members = of_plan(&mut columns.words, *column).take(rows);
                 let nulls = both(nulls, &members.iter().map(|&member| member != NO_MEMBER).collect());
                 let keys =
                     Int32Array::try_new(members.into_iter().map(|member| member as i32).collect(), nulls)?;
@@ -163,9 +163,9 @@ impl Finish<'_> {
         rows: usize,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
-        let (offsets, bytes) = self.columns.bytes[column as usize].take::<O>(rows)?;
+        let (offsets, bytes) = of_plan(&mut self.columns.bytes, column).take::<O>(rows)?;
         let nulls = match output.hidden {
-            true => both(nulls, &offsets.windows(2).map(|pair| pair[0] != pair[1]).collect()),
+            true => both(nulls, &offsets.array_windows().map(|[begin, end]| begin != end).collect()),
             false => nulls,
         };
         let offsets = OffsetBuffer::new(offsets.into());
@@ -183,18 +183,18 @@ impl Finish<'_> {
         rows: usize,
         nulls: Option<&NullBuffer>,
     ) -> Result<ArrayRef> {
-        let (offsets, bytes) = self.columns.bytes[column as usize].take::<i64>(rows)?;
+        let (offsets, bytes) = of_plan(&mut self.columns.bytes, column).take::<i64>(rows)?;
         let mut json = JsonTexts::new(self.descriptors, self.mapping);
-        let text = |row: usize| {
+        let text = |(row, &[begin, end]): (usize, &[i64; 2])| {
             if nulls.is_some_and(|nulls| nulls.is_null(row)) {
                 return Ok(None);
             }
-            let bytes = &bytes[offsets[row] as usize..offsets[row + 1] as usize];
+            let bytes = bytes.get(begin as usize..end as usize).unwrap_or_default();
             self.tally.value(json.text(message, bytes))
         };
-        let texts = texts((0..rows).map(text), data_type)?;
-        self.tally.mended += json.notes.mended;
-        self.tally.nulled += json.notes.nulled;
+        let texts = texts(offsets.array_windows().enumerate().map(text), data_type)?;
+        self.tally.mended = self.tally.mended.saturating_add(json.notes.mended);
+        self.tally.nulled = self.tally.nulled.saturating_add(json.notes.nulled);
         Ok(texts)
     }
 
@@ -231,7 +231,7 @@ impl Finish<'_> {
         rows: usize,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
-        let (offsets, _) = self.columns.items[items as usize].take(rows)?;
+        let (offsets, _) = of_plan(&mut self.columns.items, items).take(rows)?;
         let values = self.below(&offsets, |finish, count| finish.nameless_array(item, count, None))?;
         let DataType::List(field) = data_type else { return Ok(new_null_array(data_type, rows)) };
         let nulls = self.without_empty(&offsets, nulls);
@@ -246,7 +246,7 @@ impl Finish<'_> {
         rows: usize,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
-        let (mut offsets, withdrawn) = self.columns.items[items as usize].take(rows)?;
+        let (mut offsets, withdrawn) = of_plan(&mut self.columns.items, items).take(rows)?;
         let [mut keys, mut values] = self.below(&offsets, |finish, count| {
             let [key, value] = parts.map(|part| finish.array(part, count, None));
             Ok([key?, value?])
@@ -275,7 +275,9 @@ impl Finish<'_> {
     fn without_empty(&self, offsets: &[i32], nulls: Option<NullBuffer>) -> Option<NullBuffer> {
         match self.mapping.empty_list {
             EmptyList::Empty => nulls,
-            EmptyList::Null => both(nulls, &offsets.windows(2).map(|pair| pair[0] != pair[1]).collect()),
+            EmptyList::Null => {
+                both(nulls, &offsets.array_windows().map(|[begin, end]| begin != end).collect())
+            }
         }
     }
 
@@ -285,8 +287,8 @@ impl Finish<'_> {
         let above = self.incomplete.take();
         let made = make(self, count)?;
         let rows = self.incomplete.take().map(|items| {
-            let lacking = |pair: &[i32]| (pair[0]..pair[1]).any(|item| items.value(item as usize));
-            offsets.windows(2).map(lacking).collect::<BooleanBuffer>()
+            let lacking = |&[begin, end]: &[i32; 2]| (begin..end).any(|item| items.value(item as usize));
+            offsets.array_windows().map(lacking).collect::<BooleanBuffer>()
         });
         self.incomplete = either(above, rows);
         Ok(made)

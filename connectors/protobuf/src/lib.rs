@@ -1,5 +1,16 @@
 //! Protobuf messages as Arrow columns: descriptors to an Arrow schema, wire bytes to arrays, and back.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
+
 mod batch;
 mod chunker;
 mod column_tree;
@@ -7,6 +18,11 @@ mod columns;
 mod decode;
 mod decoded;
 pub mod descriptor;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "the numbers here are those of Arrow arrays in memory; what reads bytes denies this"
+)]
 mod encode;
 mod enum_names;
 mod example;

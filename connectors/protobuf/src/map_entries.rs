@@ -43,6 +43,7 @@ pub(crate) fn entries_to_keep(
     }
 }
 
+#[expect(clippy::indexing_slicing, reason = "entries are those that the offsets lead to, and each has a key")]
 fn keep_by_number<T: ArrowPrimitiveType<Native: Hash + Eq>>(
     offsets: &mut [i32],
     withdrawn: &[usize],
@@ -65,7 +66,7 @@ fn keep_by<K: Hash + Eq>(
     withdrawn: &[usize],
     key: impl Fn(usize) -> K,
 ) -> Option<UInt32Array> {
-    let rows = || offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
+    let rows = || offsets.array_windows().map(|&[begin, end]| begin as usize..end as usize);
     if withdrawn.is_empty() && rows().all(|row| are_distinct(row, &key)) {
         return None;
     }

@@ -1,16 +1,5 @@
 //! Records that are plain text: option `payload`.
 
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::arithmetic_side_effects
-    )
-)]
-
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;

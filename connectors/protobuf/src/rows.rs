@@ -117,6 +117,7 @@ impl RowDecoder {
     ///
     /// # Errors
     /// [`Error::BadRecord`], as far as the options do not say otherwise.
+    #[expect(clippy::arithmetic_side_effects, reason = "the middle of some rows is one of them")]
     pub(crate) fn decode(
         &mut self,
         file: &str,
@@ -175,6 +176,7 @@ impl RowDecoder {
     }
 
     /// Adds the bad records among `rows` to `bad`, found by halving.
+    #[expect(clippy::arithmetic_side_effects, reason = "the middle of some rows is one of them")]
     fn find_bad_records(
         &mut self,
         block: &RecordBlock,
@@ -201,7 +203,7 @@ impl RowDecoder {
         if self.batches == 0 {
             counters.fields_projected.add(self.decoder.leaves());
         }
-        self.batches += 1;
+        self.batches = self.batches.saturating_add(1);
         counters.wire_type_mismatches.add(arrays.mismatches);
         counters.timestamps_truncated.add(arrays.tally.truncated);
         counters.invalid_utf8_replaced.add(arrays.tally.mended);
@@ -211,6 +213,7 @@ impl RowDecoder {
     }
 
     /// The first record of `rows` with a fault, found by halving; `fault` is one of them.
+    #[expect(clippy::arithmetic_side_effects, reason = "the middle of some rows is one of them")]
     fn first_fault(
         &mut self,
         block: &RecordBlock,

@@ -1,16 +1,5 @@
 //! Arrays of strings, with their UTF-8 checked or mended (section 6 of the mapping).
 
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::arithmetic_side_effects
-    )
-)]
-
 use std::sync::Arc;
 
 use arrow::array::{
@@ -32,7 +21,8 @@ const INLINE: usize = 12;
 /// `tally` counts the strings.
 ///
 /// # Errors
-/// [`FaultKind::InvalidUtf8`] if they are strict.
+/// [`FaultKind::InvalidUtf8`] if they are strict, [`FaultKind::TooLarge`] for one beyond the 4 GiB of a view once it is
+/// mended.
 pub(crate) fn views_of_strings(
     views: Vec<u128>,
     buffers: Vec<Buffer>,
@@ -48,8 +38,8 @@ pub(crate) fn views_of_strings(
         return Err(FaultKind::InvalidUtf8.into());
     }
     let bytes = BinaryViewArray::try_new(views.into(), buffers, nulls)?;
-    let strings = bytes.iter().map(|bytes| mend(bytes?, utf8, tally));
-    Ok(Arc::new(strings.collect::<StringViewArray>()))
+    let strings = bytes.iter().map(|bytes| Ok(bytes.and_then(|bytes| mend(bytes, utf8, tally))));
+    texts(strings, &DataType::Utf8View)
 }
 
 /// Whether all `views` lie in `buffers` and are UTF-8. Most strings are ASCII, which takes a few operations for
@@ -120,7 +110,8 @@ fn utf8_views(views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<NullBuffer>)
 /// Strings from offsets into `bytes`, checked or mended like those of [`views_of_strings`].
 ///
 /// # Errors
-/// [`FaultKind::InvalidUtf8`] if they are strict.
+/// [`FaultKind::InvalidUtf8`] if they are strict, [`FaultKind::TooLarge`] if they are beyond what the offsets reach
+/// once they are mended.
 pub(crate) fn strings<O: OffsetSizeTrait>(
     offsets: OffsetBuffer<O>,
     bytes: Vec<u8>,
@@ -134,8 +125,8 @@ pub(crate) fn strings<O: OffsetSizeTrait>(
         Err(_) if utf8 == Utf8::Strict => Err(FaultKind::InvalidUtf8.into()),
         Err(_) => {
             let bytes = GenericBinaryArray::try_new(offsets, bytes, nulls)?;
-            let strings = bytes.iter().map(|bytes| mend(bytes?, utf8, tally));
-            Ok(Arc::new(strings.collect::<GenericStringArray<O>>()))
+            let strings = bytes.iter().map(|bytes| Ok(bytes.and_then(|bytes| mend(bytes, utf8, tally))));
+            texts(strings, &GenericStringArray::<O>::DATA_TYPE)
         }
     }
 }
@@ -154,11 +145,15 @@ fn mend(bytes: &[u8], utf8: Utf8, tally: &mut Tally) -> Option<String> {
 /// Texts as an array of strings of type `data_type`.
 ///
 /// # Errors
-/// [`FaultKind::TooLarge`] beyond what the type's offsets reach.
+/// [`FaultKind::TooLarge`] beyond what the type's offsets reach, and for a text beyond the 4 GiB of a view.
 pub(crate) fn texts<T: AsRef<str>>(
     texts: impl Iterator<Item = Result<Option<T>>>,
     data_type: &DataType,
 ) -> Result<ArrayRef> {
+    let texts = texts.map(|text| match text {
+        Ok(Some(text)) if u32::try_from(text.as_ref().len()).is_err() => Err(FaultKind::TooLarge.into()),
+        text => text,
+    });
     let views = texts.collect::<Result<StringViewArray>>()?;
     match data_type {
         DataType::Utf8View => Ok(Arc::new(views)),

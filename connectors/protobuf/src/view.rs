@@ -1,11 +1,7 @@
 //! Views of strings and bytes, as Arrow has them in view arrays.
 
-#![cfg_attr(
-    not(test),
-    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
-)]
-
 /// The view of `begin..end` of `data`: short values lie in the view itself.
+#[expect(clippy::arithmetic_side_effects, reason = "a value does not end before it begins")]
 #[inline(always)]
 pub(crate) fn view(data: &[u8], begin: usize, end: usize) -> u128 {
     match data.get(begin..).and_then(<[u8]>::first_chunk) {
@@ -34,7 +30,11 @@ const MOST_INLINE: usize = 12;
 /// By length, which of the first four bytes, and of the eight behind them, belong to a value.
 const VIEW_MASKS: [(u32, u64); MOST_INLINE + 1] = view_masks();
 
-#[expect(clippy::indexing_slicing, reason = "checked when the program is built")]
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "checked when the program is built"
+)]
 const fn view_masks() -> [(u32, u64); MOST_INLINE + 1] {
     let mut masks = [(u32::MAX, u64::MAX); MOST_INLINE + 1];
     let mut len = 0;
@@ -46,6 +46,7 @@ const fn view_masks() -> [(u32, u64); MOST_INLINE + 1] {
     masks
 }
 
+#[expect(clippy::arithmetic_side_effects, reason = "a value does not end before it begins")]
 #[cold]
 fn view_near_the_end(data: &[u8], begin: usize, end: usize) -> u128 {
     let mut head = [0; 16];

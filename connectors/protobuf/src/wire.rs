@@ -4,17 +4,6 @@
 //! end of `bytes`. Where a function that is not inlined takes over, it gets a copy of the place: the caller's
 //! can then stay in a register.
 
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::arithmetic_side_effects
-    )
-)]
-
 use thiserror::Error;
 
 /// Messages and groups below the record, counted together.

@@ -180,6 +180,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The column that tells the member of a oneof.
+    #[expect(clippy::indexing_slicing, reason = "the oneof is one of the message")]
     fn case(&mut self, id: MessageId, oneof: usize) -> Result<Node> {
         self.count_leaf()?;
         let message = self.descriptors.message(id);
@@ -293,6 +294,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "counting ends one behind MAX_LEAVES")]
     fn count_leaf(&mut self) -> Result<()> {
         self.leaves += 1;
         if self.leaves <= MAX_LEAVES {

@@ -39,9 +39,13 @@ impl Bitmap {
     pub(crate) fn set_first(&mut self, rows: usize) {
         self.bytes.clear();
         self.bytes.resize(rows / 8, 0xff);
-        (rows / 8 * 8..rows).for_each(|row| self.set(row));
+        (rows & !7..rows).for_each(|row| self.set(row));
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "an eighth of a row is far from the last index, and a vector has no more bytes than isize counts"
+    )]
     #[cold]
     fn grow(&mut self, index: usize) {
         let len = (index + 1).max(self.usual_bytes).max(2 * self.bytes.len());
@@ -50,7 +54,7 @@ impl Bitmap {
 
     /// Sets the bits of `rows` to 0.
     pub(crate) fn erase(&mut self, rows: Range<usize>) {
-        for row in rows.start..rows.end.min(8 * self.bytes.len()) {
+        for row in rows.start..rows.end.min(self.bytes.len().saturating_mul(8)) {
             self.put(row, false);
         }
     }

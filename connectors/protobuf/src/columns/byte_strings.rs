@@ -14,6 +14,7 @@ pub(crate) struct ByteStrings {
     bytes: Vec<u8>,
 }
 
+#[expect(clippy::arithmetic_side_effects, reason = "a row is less than the number of rows")]
 impl ByteStrings {
     /// Adds `value` to the string of `row`.
     pub(crate) fn append(&mut self, row: usize, value: &[u8]) {
@@ -62,6 +63,10 @@ impl ByteStrings {
 }
 
 /// Arrow offsets of `rows` rows that begin at `begins`, padded with `end`; `begins` is empty afterwards.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows are records or items in memory, whose bytes usize counts"
+)]
 pub(super) fn offsets<O: OffsetSizeTrait>(
     begins: &mut Vec<usize>,
     rows: usize,

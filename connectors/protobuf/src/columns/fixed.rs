@@ -27,6 +27,7 @@ impl<T: Copy> Fixed<T> {
     }
 
     /// Sets a row that is not the next one, or that there is no room for.
+    #[expect(clippy::arithmetic_side_effects, reason = "a row is less than the number of rows")]
     #[inline(never)]
     fn set_elsewhere(&mut self, row: usize, value: T) -> T {
         if row >= self.values.len() {
@@ -40,6 +41,10 @@ impl<T: Copy> Fixed<T> {
     }
 
     /// Room for `rows` rows: at least as many as the last batch had, or twice as many as now.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a vector has no more bytes than isize counts, and no more values than it has room for"
+    )]
     fn make_room(&mut self, rows: usize) {
         if rows > self.values.capacity() {
             let rows = rows.max(self.usual_rows).max(2 * self.values.capacity());
@@ -67,6 +72,7 @@ impl<T: Copy> Fixed<T> {
     }
 
     /// Appends `values` from `row` on, for a run of items.
+    #[expect(clippy::arithmetic_side_effects, reason = "together they are the rows so far")]
     #[inline]
     pub(crate) fn extend(&mut self, row: usize, values: impl ExactSizeIterator<Item = T>) {
         self.make_room(row + values.len());
@@ -75,6 +81,10 @@ impl<T: Copy> Fixed<T> {
     }
 
     /// The values before `row`, to append others.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the rows before are in memory, and each has several bytes"
+    )]
     #[inline]
     pub(crate) fn before(&mut self, row: usize) -> &mut Vec<T> {
         self.make_room(row + 1);

@@ -22,6 +22,7 @@ impl Items {
     }
 
     /// Adds `len` items to `row` and returns the index of the first.
+    #[expect(clippy::arithmetic_side_effects, reason = "each item was a value in memory")]
     #[inline(always)]
     pub(crate) fn push_run(&mut self, row: usize, len: usize) -> usize {
         while self.begins.len() <= row {

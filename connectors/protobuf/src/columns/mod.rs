@@ -4,11 +4,6 @@
 //! one, or at the end of the batch. What is written twice keeps the later value. Which rows are NULL is kept
 //! apart, in bitmaps; a column itself does not know.
 
-#![cfg_attr(
-    not(test),
-    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
-)]
-
 mod bitmap;
 mod byte_strings;
 mod fixed;

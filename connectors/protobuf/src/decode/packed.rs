@@ -85,6 +85,10 @@ impl Walk<'_> {
 }
 
 /// Appends varints to a column, as items of `row`.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the column is made as long as the items before, and then only grows"
+)]
 #[inline(always)]
 fn packed_varints<T: Copy>(
     bytes: &[u8],
@@ -104,6 +108,7 @@ fn packed_varints<T: Copy>(
 }
 
 /// Checks that numbers are whole, from `at` to the end of `bytes`.
+#[expect(clippy::arithmetic_side_effects, reason = "no place is beyond the end of the bytes")]
 pub(crate) fn check_packed(bytes: &[u8], mut at: usize, encoding: Encoding) -> Result<()> {
     let width = match encoding {
         Encoding::Fixed32 => 4,

@@ -5,17 +5,6 @@
 //! (`resolve`) into [`Descriptors`], from the wanted message on. Versions of one message type that several
 //! record files bring along are compared and joined (`merge`); `text` prints .proto source again.
 
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        clippy::arithmetic_side_effects
-    )
-)]
-
 mod builtin;
 mod compare;
 pub(crate) mod compile;

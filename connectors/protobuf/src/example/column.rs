@@ -76,6 +76,10 @@ impl Column {
 
     /// Makes the feature in `entry` the one of `row`, the last row so far, and returns whether it fits. One
     /// that does not is NULL, and [`Self::take_misfit`] says why.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a row is less than the number of rows, the values only grow behind the first, and each takes a byte"
+    )]
     pub(super) fn read(&mut self, data: &[u8], row: usize, entry: &Entry<'_>) -> Result<bool> {
         let own = self.spec.kind.member();
         let first = if self.spec.list { self.items.erase(row..row + 1).start } else { row };

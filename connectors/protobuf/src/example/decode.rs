@@ -44,9 +44,11 @@ impl ExampleDecoder {
         Self {
             names: Names::new(columns.iter().map(|column| column.name.as_str())),
             places: (0..columns.len()).map(|index| place(&index)).collect(),
-            columns: decoded
+            columns: columns
                 .iter()
-                .map(|index| Column::new(columns[*index].clone(), wanted.contains(index), utf8, mapping))
+                .enumerate()
+                .filter(|(index, _)| place(index).is_some())
+                .map(|(index, column)| Column::new(column.clone(), wanted.contains(&index), utf8, mapping))
                 .collect(),
             order: wanted.iter().filter_map(place).collect(),
             on_bad_value: mapping.on_bad_value,
@@ -78,12 +80,13 @@ impl ExampleDecoder {
         arrays
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the order has places of columns that are decoded")]
     fn walk_and_finish(&mut self, block: &RecordBlock, rows: impl Iterator<Item = usize>) -> Result<Arrays> {
-        let mut count = 0;
+        let mut count = 0usize;
         for row in rows {
             let (begin, end) = block.places().get(row).copied().unwrap_or_default();
             self.record(block.data(), count, begin as usize..end as usize)?;
-            count += 1;
+            count = count.saturating_add(1);
         }
         let mut tally = Tally { nulled: self.nulled, ..Tally::default() };
         let arrays = self.columns.iter_mut().map(|column| {
@@ -104,8 +107,8 @@ impl ExampleDecoder {
         let mut all_fit = true;
         message::entries(bytes, place.start, |entry| {
             let Some(index) = self.names.find(entry.name) else { return Ok(()) };
-            if let Some(place) = self.places[index] {
-                let column = &mut self.columns[place];
+            let place = self.places.get(index).copied().flatten();
+            if let Some(column) = place.and_then(|place| self.columns.get_mut(place)) {
                 let fits = column.read(data, row, &entry);
                 all_fit &= fits.map_err(|fault| fault.within(&column.spec.name))?;
             }
@@ -122,7 +125,7 @@ impl ExampleDecoder {
                 // What nobody asks for is decoded to judge the record, and a bad value does not make it bad.
                 (Some(_), _) if !column.wanted => {}
                 (Some(misfit), OnBadValue::Error) => return Err(misfit),
-                (Some(_), OnBadValue::Null) => self.nulled += 1,
+                (Some(_), OnBadValue::Null) => self.nulled = self.nulled.saturating_add(1),
                 (None, _) => {}
             }
         }

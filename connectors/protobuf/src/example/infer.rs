@@ -45,6 +45,7 @@ struct Seen {
 /// # Errors
 /// [`Error::Schema`] if no record has a feature, if a feature is of one kind here and of another there, or if
 /// there are more than 10 000 features.
+#[expect(clippy::arithmetic_side_effects, reason = "no more than SAMPLE_RECORDS are looked at")]
 pub(crate) fn infer(sample: &[RecordBlock]) -> Result<Vec<FeatureColumn>> {
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
     let mut first_fault = None;
@@ -110,6 +111,11 @@ fn nothing_seen(looked_at: usize, first_fault: Option<(u64, String)>) -> Error {
 
 impl Held {
     /// What the entry holds; nothing if the feature has no kind.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "each value lies in the list and takes a byte of it at least"
+    )]
     fn read(entry: &Entry<'_>) -> Decoded<Option<Self>> {
         let mut held: Option<Self> = None;
         entry.lists(|member, list, at| {

@@ -45,6 +45,7 @@ impl Member {
     }
 
     /// Number of values in a part of the list, from `at` to the end of `bytes`.
+    #[expect(clippy::arithmetic_side_effects, reason = "each value takes a byte at least")]
     pub(super) fn count(self, bytes: &[u8], at: usize) -> Result<usize> {
         let mut count = 0;
         match self {
@@ -78,9 +79,10 @@ pub(super) fn entries<'a>(
 }
 
 impl<'a> Entry<'a> {
+    #[expect(clippy::indexing_slicing, reason = "a length that is read ends within the bytes")]
     #[inline(always)]
     fn read(bytes: &'a [u8], at: usize) -> Result<Self> {
-        let mut name = &bytes[at..at];
+        let mut name: &[u8] = &[];
         fields(bytes, at, 2, |tag, at| {
             if tag != BYTES {
                 return Ok(false);
@@ -95,6 +97,7 @@ impl<'a> Entry<'a> {
 
     /// Hands over the lists of the feature, each as a slice and the place in it where the list begins. A list
     /// of another member than the one before replaces what came so far; one of the same goes on.
+    #[expect(clippy::indexing_slicing, reason = "a length that is read ends within the bytes")]
     #[inline(always)]
     pub(super) fn lists(&self, mut take: impl FnMut(Member, &'a [u8], usize) -> Result<()>) -> Result<()> {
         submessages(self.bytes, self.at, 2, ENTRY_VALUE, |feature, at| {
@@ -124,6 +127,7 @@ pub(super) fn byte_strings(bytes: &[u8], at: usize, mut take: impl FnMut(usize, 
 }
 
 /// Hands over the values of a `FloatList`, little endian, in runs.
+#[expect(clippy::indexing_slicing, reason = "a length that is read ends within the bytes")]
 #[inline(always)]
 pub(super) fn floats(bytes: &[u8], at: usize, mut take: impl FnMut(&[[u8; 4]])) -> Result<()> {
     fields(bytes, at, 4, |tag, at| {
@@ -145,6 +149,7 @@ pub(super) fn floats(bytes: &[u8], at: usize, mut take: impl FnMut(&[[u8; 4]])) 
 }
 
 /// Hands over the values of an `Int64List`.
+#[expect(clippy::indexing_slicing, reason = "a length that is read ends within the bytes")]
 #[inline(always)]
 pub(super) fn int64s(bytes: &[u8], at: usize, mut take: impl FnMut(i64)) -> Result<()> {
     fields(bytes, at, 4, |tag, at| {
@@ -164,6 +169,7 @@ pub(super) fn int64s(bytes: &[u8], at: usize, mut take: impl FnMut(i64)) -> Resu
 }
 
 /// Hands over the messages behind `wanted`, each as a slice and the place in it where the message begins.
+#[expect(clippy::indexing_slicing, reason = "a length that is read ends within the bytes")]
 #[inline(always)]
 fn submessages<'a>(
     bytes: &'a [u8],

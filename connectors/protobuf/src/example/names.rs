@@ -24,15 +24,12 @@ impl Names {
     /// The index of the column of this name.
     #[inline]
     pub(super) fn find(&mut self, name: &[u8]) -> Option<usize> {
-        let expected = *self.next.get(self.last)?;
-        let index = match self.names.get(expected) {
-            Some(known) if **known == *name => expected,
-            _ => {
-                let index = *self.indices.get(name)?;
-                self.next[self.last] = index;
-                index
-            }
-        };
+        let expected = self.next.get_mut(self.last)?;
+        match self.names.get(*expected) {
+            Some(known) if **known == *name => {}
+            _ => *expected = *self.indices.get(name)?,
+        }
+        let index = *expected;
         self.last = index;
         Some(index)
     }

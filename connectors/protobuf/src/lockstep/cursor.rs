@@ -24,6 +24,10 @@ impl Cursor {
     }
 
     /// Goes on `len` bytes, less than [`MARGIN`], if `is_here`.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a message that goes on ends MARGIN before the end of the data, whose places have 32 bits"
+    )]
     #[inline(always)]
     pub(super) fn skip_if(&mut self, is_here: bool, len: u32) {
         self.at += len & u32::from(is_here).wrapping_neg();
@@ -31,6 +35,10 @@ impl Cursor {
 
     /// Begin and end of the value whose length is `width` bytes on; the message goes on behind it. `None` if it
     /// does not end within the message.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a place has 32 bits, a tag five bytes, and a length of one byte is less than 128"
+    )]
     #[inline(always)]
     pub(super) fn take_delimited(
         &mut self,
@@ -58,6 +66,7 @@ impl Cursor {
 pub(super) type Window = [u8; 16];
 
 /// The bytes from `at` on.
+#[expect(clippy::arithmetic_side_effects, reason = "a place has 32 bits")]
 #[inline(always)]
 pub(super) fn window_at(data: &[u8], at: usize) -> Option<&Window> {
     data.get(at..at + size_of::<Window>())?.first_chunk()

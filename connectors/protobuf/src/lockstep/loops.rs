@@ -45,6 +45,7 @@ fn varints_bmi(
     varints_by(data, step, messages, gather, put)
 }
 
+#[expect(clippy::arithmetic_side_effects, reason = "a tag has at most five bytes, and a varint ten")]
 #[inline(always)]
 fn varints_by(
     data: &[u8],
@@ -69,6 +70,10 @@ fn varints_by(
 }
 
 /// A varint of more than eight bytes, and its length; of no meaning if it is not here.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a place has 32 bits, and the end of a varint is behind its begin"
+)]
 #[cold]
 fn long_varint(data: &[u8], cursor: &Cursor, step: &Step, is_here: bool) -> Option<(u64, u32)> {
     if !is_here {
@@ -81,6 +86,7 @@ fn long_varint(data: &[u8], cursor: &Cursor, step: &Step, is_here: bool) -> Opti
 }
 
 /// Passes values of `N` bytes to `put`, with their rows and whether they are there.
+#[expect(clippy::arithmetic_side_effects, reason = "a tag has at most five bytes, and a number eight")]
 #[inline(always)]
 pub(super) fn fixed<const N: usize>(
     data: &[u8],
@@ -98,6 +104,10 @@ pub(super) fn fixed<const N: usize>(
 }
 
 /// Passes over values with a length before them.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a tag has at most five bytes, and the length here is one of them"
+)]
 pub(super) fn pass_delimited(data: &[u8], step: &Step, messages: &mut [Cursor]) -> Option<()> {
     for cursor in messages {
         if step.repeats {
@@ -119,6 +129,7 @@ pub(super) fn pass_delimited(data: &[u8], step: &Step, messages: &mut [Cursor]) 
 }
 
 /// Appends packed varints to a column, as items of their rows.
+#[expect(clippy::arithmetic_side_effects, reason = "the column only grows")]
 #[inline(always)]
 pub(super) fn packed_varints<T: Copy>(
     data: &[u8],

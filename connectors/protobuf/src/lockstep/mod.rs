@@ -9,11 +9,6 @@
 //! another order, some twice, or a fault. Then the batch begins anew without lockstep. It never judges: what it
 //! decodes is what the walk would have decoded.
 
-#![cfg_attr(
-    not(test),
-    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
-)]
-
 mod cursor;
 mod loops;
 mod program;
@@ -51,6 +46,7 @@ pub(crate) struct Lockstep {
 impl Lockstep {
     /// Decodes the records at `places` to the rows from 0 on, and returns how many: the others are to be walked.
     /// Without any the columns are empty.
+    #[expect(clippy::arithmetic_side_effects, reason = "each row is a place in memory")]
     pub(crate) fn decode(
         &mut self,
         walk: &mut Walk<'_>,
@@ -83,8 +79,8 @@ impl Lockstep {
         if walk.plan.unknown.is_some() || places.clone().take(LEAST).count() < LEAST {
             return false;
         }
-        if self.pause > 0 {
-            self.pause -= 1;
+        if let Some(left) = self.pause.checked_sub(1) {
+            self.pause = left;
             return false;
         }
         if self.programs.is_empty() {
@@ -99,6 +95,7 @@ impl Lockstep {
 
     /// Decodes the records of a group up to those near the end of the data, and returns how many; `None` if one of
     /// them has to be walked.
+    #[expect(clippy::arithmetic_side_effects, reason = "a place has 32 bits")]
     fn group(
         &mut self,
         walk: &mut Walk<'_>,
@@ -117,6 +114,7 @@ impl Lockstep {
     }
 
     /// Forgets the batch, and sees what its records have that the others did not.
+    #[expect(clippy::arithmetic_side_effects, reason = "no pause is longer than LONGEST_PAUSE")]
     fn give_up(&mut self, walk: &mut Walk<'_>, group: impl Iterator<Item = (u32, u32)> + Clone) {
         walk.columns.clear();
         walk.mismatches = 0;

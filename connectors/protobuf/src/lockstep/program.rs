@@ -36,6 +36,7 @@ pub(super) struct Step {
 }
 
 impl Step {
+    #[expect(clippy::arithmetic_side_effects, reason = "a tag has at most five bytes")]
     fn new(tag: u32, slot: Slot) -> Self {
         let wire = wire::to_varint(u64::from(tag));
         let byte = |(index, byte): (usize, &u8)| u64::from(*byte) << (8 * index);
@@ -91,6 +92,10 @@ impl Programs {
 
     /// Whether most steps meet their tag: where a message type has many fields that are mostly left out, looking
     /// for each of them takes longer than looking at those that are there.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a program has at most MOST_STEPS, and is learned from fields and messages that were read"
+    )]
     pub(super) fn are_dense(&self) -> bool {
         let steps: usize = self.0.iter().map(|program| program.messages * program.steps.len()).sum();
         let fields: usize = self.0.iter().map(|program| program.fields).sum();
@@ -104,6 +109,10 @@ impl Programs {
         self.learn_message(plan, 0, record, 0)
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "nothing is learned deeper than MAX_DEPTH, and messages are counted that were read"
+    )]
     fn learn_message(&mut self, plan: &Plan, message: u32, bytes: &[u8], depth: u32) -> bool {
         let Some(fields) = plan.messages.get(message as usize) else { return false };
         let (mut at, mut place, mut is_new) = (0, 0, false);
@@ -136,6 +145,10 @@ impl Programs {
 
 impl Program {
     /// Learns that `tag` comes at or behind `place`, which is then the place behind it.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a program has at most MOST_STEPS, and fields are counted that were read"
+    )]
     fn learn(&mut self, tag: u32, slot: &Slot, place: &mut usize, repeats: bool) -> bool {
         self.fields += 1;
         if let Some(known) = self.steps.iter().position(|step| step.tag == tag) {

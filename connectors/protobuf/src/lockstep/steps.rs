@@ -154,6 +154,7 @@ impl Group<'_, '_> {
         }
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "no message that is decoded is deeper than MAX_DEPTH")]
     fn submessages(&mut self, step: &Step, messages: &mut [Cursor], depth: u32) -> Option<()> {
         let mut below = self.buffers.pop().unwrap_or_default();
         below.clear();
@@ -196,6 +197,7 @@ impl Group<'_, '_> {
     }
 
     /// Lets the walk decode the field, as often as it comes, in one message after the other.
+    #[expect(clippy::arithmetic_side_effects, reason = "a place has 32 bits, and a tag five bytes")]
     fn walked(&mut self, step: &Step, message: u32, messages: &mut [Cursor], depth: u32) -> Option<()> {
         self.claim_member(step, messages)?;
         let data = self.walk.data;
@@ -246,6 +248,7 @@ impl Group<'_, '_> {
 }
 
 /// The view of the string or bytes that come next.
+#[expect(clippy::arithmetic_side_effects, reason = "a value does not end before it begins")]
 #[inline(always)]
 fn take_view(data: &[u8], cursor: &mut Cursor, window: &Window, step: &Step) -> Option<u128> {
     let (begin, end) = cursor.take_delimited(data, window, step.width)?;
@@ -253,6 +256,7 @@ fn take_view(data: &[u8], cursor: &mut Cursor, window: &Window, step: &Step) -> 
 }
 
 /// The rows that a column needs for these messages.
+#[expect(clippy::arithmetic_side_effects, reason = "a row has 32 bits")]
 fn rows(messages: &[Cursor]) -> usize {
     messages.last().map_or(0, |last| last.row as usize + 1)
 }

@@ -30,6 +30,7 @@ impl<'a> Messages<'a> {
     }
 
     /// The plan of an index that was reserved.
+    #[expect(clippy::indexing_slicing, reason = "the index was reserved")]
     pub(super) fn plan(&mut self, index: u32) -> &mut MessagePlan {
         &mut self.plans[index as usize]
     }

@@ -33,6 +33,10 @@ pub(crate) struct Wanted<'a> {
 ///
 /// # Errors
 /// [`Error::Schema`] if the projection names a column that the table does not have.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "what is decoded are columns of the tree, and each of these has an output"
+)]
 pub(crate) fn compile(
     descriptors: &Descriptors,
     mapping: &Mapping,
@@ -190,6 +194,11 @@ impl<'a> Compiler<'a> {
         oneofs
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "the output has just been made, and each leaf is a node in memory"
+    )]
     fn case(&mut self, node: &Node, names: &ArrayRef, oneof: Option<&Oneof>) -> u32 {
         let output = self.output(node, None);
         if let Some(column) = oneof.and_then(|oneof| oneof.case) {
@@ -212,6 +221,7 @@ impl<'a> Compiler<'a> {
         push(&mut self.outputs, output)
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the output has just been made")]
     fn field(
         &mut self,
         message: &mut MessagePlan,
@@ -246,6 +256,11 @@ impl<'a> Compiler<'a> {
     }
 
     /// Makes the slots and the buffers of a value.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "the output has just been made, and each leaf is a node in memory"
+    )]
     fn value(
         &mut self,
         message: &mut MessagePlan,
@@ -338,6 +353,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "each leaf is a node in memory")]
     fn submessage(&mut self, shape: Shape, fields: &[Node], wanted: &Selection) -> (u32, Source) {
         let leaves = self.leaves;
         let part = |node: &'_ Node| match shape {
@@ -354,6 +370,7 @@ impl<'a> Compiler<'a> {
         (index, Source::Message { shape, fields: outputs })
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the outputs of the entry have just been made")]
     fn map(
         &mut self,
         items: u32,

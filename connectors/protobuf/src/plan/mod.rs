@@ -113,6 +113,7 @@ impl MessagePlan {
     }
 
     /// The slot that a tag leads to.
+    #[expect(clippy::indexing_slicing, reason = "the table of tags has indices of slots alone")]
     #[inline(always)]
     pub(crate) fn slot(&self, tag: u32) -> &Slot {
         &self.slots[self.tags.get(tag) as usize]
@@ -135,6 +136,7 @@ impl MessagePlan {
     }
 
     /// Lets `tag`, of one of the plan's fields, be passed over without being counted.
+    #[expect(clippy::arithmetic_side_effects, reason = "a wire type has three bits")]
     fn set_unwanted(&mut self, tag: u32) {
         self.tags.set(tag, TagTable::UNWANTED + (tag & 7));
     }
@@ -142,8 +144,9 @@ impl MessagePlan {
 
 /// Appends `item` and returns its index.
 fn push<T>(items: &mut Vec<T>, item: T) -> u32 {
+    let index = items.len() as u32;
     items.push(item);
-    items.len() as u32 - 1
+    index
 }
 
 /// What to do with an occurrence of a field. Aligned so that a shift finds the slot of an index.

@@ -21,8 +21,9 @@ impl TagTable {
     pub(super) const UNWANTED: u32 = 2;
 
     /// A table in which every wire type of the field `numbers` is a mismatch.
+    #[expect(clippy::arithmetic_side_effects, reason = "a field number has 29 bits")]
     pub(super) fn new(numbers: &[u32]) -> Self {
-        let limit = DENSE_NUMBERS.max(8 * numbers.len() as u32);
+        let limit = DENSE_NUMBERS.max((numbers.len() as u32).saturating_mul(8));
         let largest = numbers.iter().copied().filter(|&number| number <= limit).max();
         let mut dense = vec![Self::UNKNOWN; largest.map_or(0, |number| tag_of(number + 1, 0) as usize)];
         let mut sparse = Vec::new();
@@ -47,8 +48,10 @@ impl TagTable {
     pub(super) fn set(&mut self, tag: u32, index: u32) {
         if let Some(place) = self.dense.get_mut(tag as usize) {
             *place = index;
-        } else if let Ok(at) = self.sparse.binary_search_by_key(&tag, |&(tag, _)| tag) {
-            self.sparse[at].1 = index;
+        } else if let Ok(at) = self.sparse.binary_search_by_key(&tag, |&(tag, _)| tag)
+            && let Some((_, place)) = self.sparse.get_mut(at)
+        {
+            *place = index;
         }
     }
 
@@ -64,7 +67,7 @@ impl TagTable {
     #[cold]
     fn get_sparse(&self, tag: u32) -> u32 {
         let found = self.sparse.binary_search_by_key(&tag, |&(tag, _)| tag);
-        found.map_or(Self::UNKNOWN, |at| self.sparse[at].1)
+        found.ok().and_then(|at| self.sparse.get(at)).map_or(Self::UNKNOWN, |&(_, index)| index)
     }
 }
 

@@ -73,6 +73,11 @@ pub(super) fn camel_case(path: &str) -> Result<String> {
 }
 
 /// Standard base64 with padding.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a chunk has up to three bytes and a sextet six bits, and bytes in memory make fewer digits than usize counts"
+)]
 pub(super) fn base64(bytes: &[u8]) -> String {
     const ALPHABET: [u8; 64] = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

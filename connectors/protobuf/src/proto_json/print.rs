@@ -125,11 +125,11 @@ impl<'t, 'a> Printer<'t, 'a> {
         match utf8_policy(self.mapping, field) {
             Utf8::Strict => Err(FaultKind::InvalidUtf8.into()),
             Utf8::Replace => {
-                self.notes.mended += 1;
+                self.notes.mended = self.notes.mended.saturating_add(1);
                 self.string(&String::from_utf8_lossy(bytes))
             }
             Utf8::Null => {
-                self.notes.nulled += 1;
+                self.notes.nulled = self.notes.nulled.saturating_add(1);
                 self.raw("null")
             }
         }
@@ -202,6 +202,10 @@ impl<'t, 'a> Printer<'t, 'a> {
         self.string(&paths.join(","))
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "no message is read deeper than MAX_DEPTH, and the empty value of a map entry is one below"
+    )]
     fn any(&mut self, record: &Record<'a>) -> Result<()> {
         let (url, bytes) = (String::from_utf8_lossy(record.bytes(1)), record.bytes(2));
         if url.is_empty() && bytes.is_empty() {

@@ -125,6 +125,10 @@ struct Reader<'t, 'a> {
 
 impl<'a> Reader<'_, 'a> {
     /// A message of which nothing was read yet.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "no message is read deeper than MAX_DEPTH, and the empty value of a map entry is one below"
+    )]
     fn empty(&mut self, message: MessageId, depth: u32) -> Record<'a> {
         let of = self.types.message(message);
         let mut record =
@@ -167,6 +171,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Reads the value behind `tag`. One of another wire type than the field's is passed over.
+    #[expect(clippy::indexing_slicing, reason = "a length that is read ends within the bytes")]
     fn field(
         &mut self,
         bytes: &'a [u8],
@@ -237,6 +242,10 @@ impl<'a> Reader<'_, 'a> {
 
     /// Reads the message from `at` to the end of `bytes` or of its group, and returns where that is. An entry
     /// whose value is a number that the closed enum does not have is none.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "no message is read deeper than MAX_DEPTH, and the empty value of a map entry is one below"
+    )]
     fn submessage(
         &mut self,
         id: MessageId,

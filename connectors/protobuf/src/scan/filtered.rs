@@ -67,6 +67,7 @@ impl FilteredScan {
         }
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "no batch has more rows than are left")]
     pub async fn next(&mut self) -> Result<Option<RecordBatch>> {
         while self.left > 0 {
             if let Some(batch) = self.output.next(self.ended, self.left)? {
@@ -89,8 +90,9 @@ impl FilteredScan {
     }
 
     /// Looks at the next records of a block; the others are for later.
+    #[expect(clippy::arithmetic_side_effects, reason = "no more records are consumed than the block has")]
     fn records(&mut self, block: RecordBlock, begin: usize) -> Result<()> {
-        let rows = begin..block.len().min(begin + self.request.batch_size);
+        let rows = begin..block.len().min(begin.saturating_add(self.request.batch_size));
         let late = self.rows.is_worth_it() && self.filter.late.is_some();
         let decoder = match &mut self.filter.late {
             Some(late) if self.rows.is_worth_it() => &mut late.first,
@@ -112,6 +114,7 @@ impl FilteredScan {
     }
 
     /// The other columns of the records from `begin` on that are kept; those of the filter are known.
+    #[expect(clippy::arithmetic_side_effects, reason = "no more records are consumed than are kept")]
     fn rest_of_records(
         &mut self,
         block: &RecordBlock,
@@ -201,6 +204,7 @@ impl FilteredScan {
         Ok(keep)
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "no more rows are kept than there are")]
     fn keep(&self, columns: &RecordBatch) -> Result<BooleanArray> {
         let keep = self.filter.predicate.keep(columns)?;
         self.request.counters.rows_filtered.add((keep.len() - keep.true_count()) as u64);

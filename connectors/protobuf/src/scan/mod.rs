@@ -118,8 +118,12 @@ impl BatchScan {
     }
 
     /// Decodes up to `wanted` records; the others are for later.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "no more records are consumed than the block has, nor are there more rows than are left"
+    )]
     fn decode(&mut self, block: RecordBlock, begin: usize, wanted: usize) -> Result<RecordBatch> {
-        let end = block.len().min(begin + wanted);
+        let end = block.len().min(begin.saturating_add(wanted));
         let (file, counters) = (&self.request.file, &self.request.counters);
         let decode = || self.decoder.decode(&file.name, &block, begin..end, counters);
         let DecodedBatch { batch, consumed } = counters.decode_time.time(decode)?;
@@ -131,6 +135,10 @@ impl BatchScan {
     }
 
     /// The first `wanted` rows; the others are for later.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a part has no more rows than the whole, nor than are left"
+    )]
     fn slice(&mut self, rows: &RecordBatch, wanted: usize) -> RecordBatch {
         let batch = rows.slice(0, wanted.min(rows.num_rows()));
         self.left -= batch.num_rows();

@@ -23,6 +23,7 @@ impl Output {
     }
 
     /// Takes the rows of `columns` that `keep` says.
+    #[expect(clippy::arithmetic_side_effects, reason = "a file has fewer records than usize counts")]
     pub fn push(&mut self, columns: Vec<ArrayRef>, keep: &BooleanArray) -> Result<()> {
         if self.schema.fields().is_empty() {
             self.counted += keep.true_count();
@@ -48,6 +49,7 @@ impl Output {
         Ok(batch.map(|batch| if batch.num_rows() > wanted { batch.slice(0, wanted) } else { batch }))
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "no more rows are given out than are counted")]
     fn next_count(&mut self, ended: bool, wanted: usize) -> Result<Option<RecordBatch>> {
         let full = self.batch_size.min(wanted);
         if self.counted == 0 || (self.counted < full && !ended) {

@@ -59,7 +59,7 @@ impl<'a> Assembly<'a> {
         fill: impl FnOnce(&mut Self) -> Result<(), Unfit>,
     ) -> Result<Assembled, Unfit> {
         let mut assembly = Self::new(plan, columns, layout, occurrences);
-        assembly.presence();
+        assembly.presence()?;
         fill(&mut assembly)?;
         Ok(assembly.finish())
     }
@@ -103,6 +103,7 @@ impl<'a> Assembly<'a> {
     ///
     /// # Errors
     /// [`Unfit`] for values that are not sound, or not those that were noted.
+    #[expect(clippy::arithmetic_side_effects, reason = "each mismatch takes bytes of its own")]
     pub fn bytes(&mut self, leaf: Leaf, bytes: ByteValues<'_>) -> Result<(), Unfit> {
         let mut target = self.target(leaf);
         target.bytes(&bytes)?;
@@ -132,20 +133,25 @@ impl<'a> Assembly<'a> {
     }
 
     /// Notes which messages are there, and which member each oneof has: what the walk alone tells.
-    fn presence(&mut self) {
+    ///
+    /// # Errors
+    /// [`Unfit`] for a row that there is not.
+    fn presence(&mut self) -> Result<(), Unfit> {
         for (index, planned) in (0..).zip(&self.layout.messages) {
             let rows = self.rows[usize::from(planned.holder.0)];
             let met = self.occurrences.of_message(Message(index)).iter().rev();
-            let met = met.map(|&occurrence| rows - 1 - row_of(occurrence) as usize);
+            let met = met.map(|&occurrence| from_first(row_of(occurrence), rows).ok_or(Unfit));
             match planned.place {
                 Place::Row => {}
                 Place::Marked(mark) => {
                     let validity = self.plan.marks[mark as usize].validity;
-                    met.for_each(|row| self.columns.validity[validity as usize].set(row));
+                    for row in met {
+                        self.columns.validity[validity as usize].set(row?);
+                    }
                 }
                 Place::Item(items) => {
                     for row in met {
-                        self.columns.items[items as usize].push(row);
+                        self.columns.items[items as usize].push(row?);
                     }
                 }
             }
@@ -153,8 +159,9 @@ impl<'a> Assembly<'a> {
         for case in self.occurrences.cases.iter().rev() {
             let rows = self.rows[usize::from(case.holder.0)];
             let (column, member) = case.shown;
-            self.columns.words[column as usize].set(rows - 1 - case.row as usize, member);
+            self.columns.words[column as usize].set(from_first(case.row, rows).ok_or(Unfit)?, member);
         }
+        Ok(())
     }
 
     /// Takes entries out of their maps whose value is a number that a closed enum does not have.
@@ -201,10 +208,19 @@ impl BatchDecoder {
         if !self.holds(rows as u64, items, values.saturating_mul(LEAST_VALUE)) {
             return Err(Unfit);
         }
+        let positions = position..position.checked_add(rows as u64).ok_or(Unfit)?;
         let messages = self.shreddable_mut().ok_or(Unfit)?;
         let arrays = messages.assemble(layout, occurrences, fill)?;
-        self.shredded_batch(arrays, file, position..position + rows as u64, counters).map_err(|_| Unfit)
+        self.shredded_batch(arrays, file, positions, counters).map_err(|_| Unfit)
     }
+}
+
+/// The row that is counted from the last of so many, counted from the first; `None` if there is none.
+#[expect(clippy::arithmetic_side_effects, reason = "the row is less than the number of rows")]
+#[inline(always)]
+fn from_first(row: u32, rows: usize) -> Option<usize> {
+    let row = row as usize;
+    (row < rows).then(|| rows - 1 - row)
 }
 
 /// Where the values of one leaf go.
@@ -226,8 +242,7 @@ impl Target<'_> {
     /// The row of an occurrence, `None` for what is nowhere.
     #[inline(always)]
     pub fn row(&self, occurrence: u32) -> Option<usize> {
-        let row = row_of(occurrence) as usize;
-        (row < self.rows).then(|| self.rows - 1 - row)
+        from_first(row_of(occurrence), self.rows)
     }
 
     /// Whether every row has one value.

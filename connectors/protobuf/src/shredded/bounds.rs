@@ -34,6 +34,7 @@ impl BatchDecoder {
 
 impl MessageDecoder {
     /// The bounds of the column of this index among the wanted ones.
+    #[expect(clippy::arithmetic_side_effects, reason = "there is a value at least")]
     fn bounds(&self, column: usize, facts: impl FnOnce(u32) -> FieldFacts) -> Option<ColumnBounds> {
         let plan = self.plan();
         let planned = plan.columns.get(*plan.order.get(column)?)?;
@@ -91,6 +92,10 @@ fn values(output: &Output, encoding: Encoding, facts: FieldFacts) -> Option<Arra
 
 /// The bits of the numbers that varints of an encoding stand for: all small ones, and of the others those that may be
 /// the least or the greatest.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a number has at most 64 bits, and half of the greatest is not the greatest"
+)]
 fn varints(encoding: Encoding, FieldFacts { small, longest, .. }: FieldFacts) -> Option<Vec<u64>> {
     let width = match encoding {
         Encoding::Varint32 | Encoding::Zigzag32 | Encoding::ClosedEnum => 32,
@@ -104,7 +109,7 @@ fn varints(encoding: Encoding, FieldFacts { small, longest, .. }: FieldFacts) ->
     };
     let small = (0..128u64).filter(|bits| small >> bits & 1 != 0);
     // With a sign the greatest lies below the middle, and with zigzag the last two are the outermost.
-    let most = u64::MAX.checked_shr(64 - (7 * longest).min(width)).unwrap_or(0);
+    let most = u64::MAX.checked_shr(64 - longest.saturating_mul(7).min(width)).unwrap_or(0);
     let long = [0, most, most.wrapping_sub(1), most >> 1, (most >> 1) + 1];
     let long = long.into_iter().filter(|_| longest > 0);
     Some(small.chain(long).map(number).collect())

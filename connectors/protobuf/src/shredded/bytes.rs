@@ -71,6 +71,7 @@ impl<'a> FirstToLast<'a> {
 const SECOND_BUFFER: u128 = 1 << 64;
 
 /// The view of a value, in a column whose buffers are those of stored and of captured values.
+#[expect(clippy::arithmetic_side_effects, reason = "a value does not end before it begins")]
 #[inline(always)]
 fn view_of(form: u8, (buffer, begin, end): (&[u8], usize, usize)) -> u128 {
     let view = view(buffer, begin, end);
@@ -176,6 +177,10 @@ impl Target<'_> {
     }
 
     /// Messages that are checked and kept as bytes: several of one row are one.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "messages are nested as deep as their types in the plan, and each mismatch takes bytes of its own"
+    )]
     fn serialized(&mut self, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
         let (column, message) = (self.slot.column as usize, self.slot.detail);
         let mut values = bytes.first_to_last();

@@ -92,6 +92,7 @@ impl Layout {
     pub const RECORD: Message = Message(0);
 
     /// What the tags of a plan mean; `None` if the plan has something that needs whole records.
+    #[expect(clippy::arithmetic_side_effects, reason = "messages and leaves have indexes of 16 bits")]
     pub(crate) fn compile(plan: &Plan) -> Option<Self> {
         if plan.unknown.is_some() {
             return None;
@@ -176,6 +177,10 @@ impl Layout {
         Some(leaf)
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a message is no deeper than there are messages, whose indexes have 16 bits"
+    )]
     fn submessage(&mut self, plan: &Plan, slot: Slot, (holder, tag): (Message, u32)) -> Option<Message> {
         let message = Message(u16::try_from(self.messages.len()).ok()?);
         let above = self.message(holder);
@@ -189,6 +194,7 @@ impl Layout {
         Some(message)
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "the index of a oneof has 32 bits")]
     fn member(&mut self, plan: &Plan, place: Place) -> Option<Member> {
         let Place::Marked(mark) = place else { return None };
         let member = plan.marks.get(mark as usize)?.member?;
@@ -242,6 +248,7 @@ impl Layout {
     }
 
     /// The index of what was met of a leaf, behind the messages.
+    #[expect(clippy::arithmetic_side_effects, reason = "messages and leaves have indexes of 16 bits")]
     pub(super) fn list_of(&self, leaf: Leaf) -> usize {
         self.messages.len() + leaf.index()
     }

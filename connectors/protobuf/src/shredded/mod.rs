@@ -18,11 +18,6 @@
 //! Nothing here reports faults. Where records are not sound, or are not what this can take, the answer is
 //! [`Unfit`]: the format then puts the records together, and their decoder is the judge.
 
-#![cfg_attr(
-    not(test),
-    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
-)]
-
 mod assembly;
 mod bounds;
 mod bytes;

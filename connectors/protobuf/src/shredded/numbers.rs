@@ -78,6 +78,7 @@ impl Target<'_> {
     }
 
     /// Puts values of one width to their rows: to all rows in order at once where each has one.
+    #[expect(clippy::arithmetic_side_effects, reason = "the row of an occurrence has 24 bits")]
     pub(super) fn fixed<T: Copy, V>(
         &mut self,
         column: impl for<'c> Fn(&'c mut Columns) -> &'c mut Fixed<T>,

@@ -67,6 +67,7 @@ pub(super) fn row_of(occurrence: u32) -> u32 {
 
 impl Occurrences {
     /// Forgets everything, and is ready for records of this layout.
+    #[expect(clippy::arithmetic_side_effects, reason = "messages and leaves have indexes of 16 bits")]
     pub fn reset(&mut self, layout: &Layout) {
         (self.records, self.mismatches, self.messages) = (0, 0, layout.messages.len());
         let holders = layout.messages.iter().map(|message| message.holder);
@@ -171,6 +172,7 @@ impl Occurrences {
     }
 
     /// A known field with another wire type.
+    #[expect(clippy::arithmetic_side_effects, reason = "each mismatch takes a step of the walk")]
     pub fn mismatch(&mut self) {
         self.mismatches += 1;
     }
@@ -183,6 +185,7 @@ impl Occurrences {
     }
 
     /// The values of a leaf, from the last to the first: row and form of each.
+    #[expect(clippy::arithmetic_side_effects, reason = "messages and leaves have indexes of 16 bits")]
     pub(super) fn of(&self, leaf: Leaf) -> &[u32] {
         self.lists.get(self.messages + leaf.index()).map_or(&[], |list| &list.noted)
     }

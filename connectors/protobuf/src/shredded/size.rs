@@ -84,6 +84,10 @@ impl Below {
     }
 }
 
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the sums are of bytes of values in memory, and of their tags and lengths, which are at most ten bytes each"
+)]
 impl<'a, V: ValueSizes> RecordSizes<'a, V> {
     /// Leaves that [need counting](Layout::needs_counting), and messages whose row is
     /// [chosen](Layout::is_chosen_message), are among `others`.
@@ -248,6 +252,10 @@ fn len_of_tag(tag: u32) -> u64 {
 }
 
 /// Bytes of the shortest spelling of `value`.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the lowest bit is set, so that fewer than 64 zeros are before the first"
+)]
 fn len_of_varint(value: u64) -> u64 {
     u64::from((u64::BITS - (value | 1).leading_zeros()).div_ceil(7))
 }

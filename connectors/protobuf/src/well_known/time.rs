@@ -18,6 +18,10 @@ const NANOS_PER_SECOND: i32 = 1_000_000_000;
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a time beyond what 64 bits of the unit reach.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a unit is a part of a second, products of 64 and 32 bits fit 128, and times are counted in memory"
+)]
 pub(crate) fn instants(
     parts: &[ArrayRef],
     data_type: &DataType,
@@ -39,11 +43,10 @@ pub(crate) fn instants(
         TimeUnit::Nanosecond => (NANOS_PER_SECOND, "nanoseconds"),
     };
     let nanos_each = NANOS_PER_SECOND / per_second;
-    let ticks = |row: usize| {
+    let ticks = |(row, (&seconds, &nanos)): (usize, (&i64, &i32))| {
         if nulls.is_some_and(|nulls| nulls.is_null(row)) {
             return Ok(None);
         }
-        let (seconds, nanos) = (seconds[row], nanos[row]);
         let sum = i128::from(seconds) * i128::from(per_second) + i128::from(nanos.div_euclid(nanos_each));
         let sum = tally.value(i64::try_from(sum).map_err(|_| {
             let reason = format!("a {what} of {seconds} s and {nanos} ns exceeds 64 bits of {name}");
@@ -52,7 +55,7 @@ pub(crate) fn instants(
         tally.truncated += u64::from(sum.is_some() && nanos.rem_euclid(nanos_each) != 0);
         Ok(sum)
     };
-    let ticks = (0..seconds.len()).map(ticks).collect::<Result<Int64Array>>()?;
+    let ticks = seconds.iter().zip(nanos).enumerate().map(ticks).collect::<Result<Int64Array>>()?;
     // Ticks of any unit have the layout of Int64.
     Ok(make_array(ticks.into_data().into_builder().data_type(data_type.clone()).build()?))
 }
@@ -61,6 +64,7 @@ pub(crate) fn instants(
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a day that no calendar has.
+#[expect(clippy::indexing_slicing, reason = "all parts have as many rows")]
 pub(crate) fn dates(parts: &[ArrayRef], nulls: Option<&NullBuffer>, tally: &mut Tally) -> Result<ArrayRef> {
     let [year, month, day] = parts else { return Ok(Arc::new(Date32Array::new_null(0))) };
     let [year, month, day] = [year, month, day].map(|part| part.as_primitive::<Int32Type>().values());
@@ -76,6 +80,10 @@ pub(crate) fn dates(parts: &[ArrayRef], nulls: Option<&NullBuffer>, tally: &mut 
 }
 
 /// Days since 1970-01-01 in the proleptic Gregorian calendar, for the years 1 to 9999.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the year is one of 1 to 9999, and the day one of its months"
+)]
 fn days_since_1970(year: i32, month: i32, day: i32) -> Option<i32> {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let february = if leap { 29 } else { 28 };
@@ -94,6 +102,11 @@ fn days_since_1970(year: i32, month: i32, day: i32) -> Option<i32> {
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a time that is not of one day.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "all parts have as many rows, which are counted in memory"
+)]
 pub(crate) fn times_of_day(
     parts: &[ArrayRef],
     nulls: Option<&NullBuffer>,
@@ -115,6 +128,7 @@ pub(crate) fn times_of_day(
     Ok(Arc::new((0..hours.len()).map(time).collect::<Result<Time64MicrosecondArray>>()?))
 }
 
+#[expect(clippy::arithmetic_side_effects, reason = "the parts are those of one day")]
 fn micros_of_day(hour: i32, minute: i32, second: i32, nano: i32) -> Result<i64> {
     let limits = [(hour, 24), (minute, 60), (second, 60), (nano, NANOS_PER_SECOND)];
     if limits.iter().any(|&(part, limit)| !(0..limit).contains(&part)) {

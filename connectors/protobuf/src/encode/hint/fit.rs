@@ -43,7 +43,7 @@ impl Fit {
 
     /// The way from values of a decoded type to values of a hinted one.
     fn fit(&self, decoded: &DataType, hinted: &DataType) -> Option<Restore> {
-        self.steps.set(self.steps.get() + 1);
+        self.steps.set(self.steps.get().saturating_add(1));
         if self.steps.get() > MAX_STEPS {
             return None;
         }

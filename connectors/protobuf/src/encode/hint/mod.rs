@@ -1,6 +1,8 @@
 //! The Arrow schema of a result, kept beside its records (section 8.1 of the mapping): with it the types that
 //! messages cannot say come back.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
 mod fit;
 mod restore;
 mod sound;
@@ -102,6 +104,7 @@ impl Units {
         self.look_at(field.data_type());
     }
 
+    #[expect(clippy::indexing_slicing, reason = "there are two of each, and a bool is 0 or 1")]
     fn look_at(&mut self, data_type: &DataType) {
         match data_type {
             DataType::Timestamp(unit, _) => {

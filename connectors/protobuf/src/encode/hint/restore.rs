@@ -84,6 +84,10 @@ impl Restore {
         retyped(&strict_cast(array, &same_zone)?, &self.data_type)
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a unit is a part of a second, and products of 64 and 32 bits fit 128"
+    )]
     fn parts(&self, message: &StructArray) -> Result<ArrayRef> {
         let seconds = message.column(0).as_primitive::<Int64Type>();
         let nanos = message.column(1).as_primitive::<Int32Type>();
