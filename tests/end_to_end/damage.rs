@@ -1,5 +1,9 @@
 //! Damage that is passed over, reported, and repaired: through SQL, the library and the tool.
 
+use recordfusion_riegeli::hash::hash;
+use recordfusion_riegeli::header::ChunkHeader;
+use recordfusion_riegeli::write::{EncodedChunk, FileWriter, WriterOptions};
+
 use crate::support::{context, data, error, event_file, in_memory, rows, text, tool};
 
 /// A file of events in chunks, a byte in the middle of which is another.
@@ -117,6 +121,35 @@ fn every_fault_has_a_line_and_unfinished_files_may_be_sound() {
     let counted = text(&count(&["-o", "on_truncated=end"]).stdout);
     let rows: u64 = counted.lines().nth(1).expect("a row").parse().expect("a number");
     assert!(rows > 2000 && rows < 3000, "{counted}");
+}
+
+#[test]
+fn bytes_of_no_field_are_told_and_left_out() {
+    // A transposed chunk of the records `08 05` and `08 06`, in whose only buffer there is one byte more.
+    let data = vec![0, 12, 1, 1, 3, 3, 2, 8, 3, 3, 0, 0, 0, 0, 6, 5, 1, 0];
+    let header = ChunkHeader {
+        data_size: data.len() as u64,
+        data_hash: hash(&data),
+        chunk_type: b't',
+        num_records: 2,
+        decoded_data_size: 4,
+    };
+    let mut file = Vec::new();
+    let mut writer = FileWriter::create(&WriterOptions::default(), &mut file);
+    writer.write(&EncodedChunk { header, data }, &mut file).expect("is short");
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("odd.riegeli"), file).expect("written");
+
+    let raw = |name: &str| tool(["cat", "--raw", &at(name)]).stdout;
+    assert!(!raw("odd.riegeli").is_empty());
+    let found = tool(["verify", &at("odd.riegeli")]);
+    assert_eq!(found.status.code(), Some(1));
+    let line = "damaged at byte 64: the chunk has bytes that belong to no field; no record is lost";
+    assert!(text(&found.stdout).contains(line), "{}", text(&found.stdout));
+    assert_eq!(tool(["repair", &at("odd.riegeli"), &at("clean.riegeli")]).status.code(), Some(0));
+    assert_eq!(tool(["verify", &at("clean.riegeli")]).status.code(), Some(0));
+    assert_eq!(raw("odd.riegeli"), raw("clean.riegeli"));
 }
 
 #[test]
