@@ -93,7 +93,7 @@ impl<'a> Assembly<'a> {
     pub fn numbers(
         &mut self,
         leaf: Leaf,
-        numbers: &mut impl Numbers,
+        numbers: impl Numbers,
         bytes: &ByteValues<'_>,
     ) -> Result<(), Unfit> {
         self.target(leaf).numbers(numbers, bytes)

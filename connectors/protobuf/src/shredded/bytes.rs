@@ -90,7 +90,7 @@ impl Target<'_> {
                 Ok(())
             }
             // Numbers of which all are packed.
-            _ => self.numbers(&mut None, bytes),
+            _ => self.numbers(None, bytes),
         }
     }
 

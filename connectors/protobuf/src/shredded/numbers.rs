@@ -18,7 +18,7 @@ use crate::wire::{varint, zigzag32, zigzag64};
 
 /// The numbers of one leaf, from that of the last occurrence that was noted to that of the first: in the order
 /// of the records.
-pub trait Numbers {
+pub trait Numbers: Copy {
     /// The bits of the next number, whose form is known: of a varint its value, which a signed number of 32 bits
     /// may have extended to 64. Anything if there is none left.
     fn next(&mut self, form: u8) -> u64;
@@ -40,15 +40,11 @@ impl Numbers for Option<std::convert::Infallible> {
 
 impl Target<'_> {
     /// Puts numbers to their rows, and such that are packed.
-    pub(super) fn numbers(
-        &mut self,
-        numbers: &mut impl Numbers,
-        bytes: &ByteValues<'_>,
-    ) -> Result<(), Unfit> {
+    pub(super) fn numbers(&mut self, mut numbers: impl Numbers, bytes: &ByteValues<'_>) -> Result<(), Unfit> {
         let column = self.slot.column as usize;
         let encoding = self.encoding().ok_or(Unfit)?;
         if !bytes.is_empty() || matches!(encoding, Encoding::ClosedEnum | Encoding::Bool) {
-            self.one_by_one(encoding, numbers, bytes)?;
+            numbers = self.one_by_one(encoding, numbers, bytes)?;
         } else {
             let next = |form| numbers.next(form);
             match encoding {
@@ -79,6 +75,7 @@ impl Target<'_> {
 
     /// Puts values of one width to their rows: to all rows in order at once where each has one.
     #[expect(clippy::arithmetic_side_effects, reason = "the row of an occurrence has 24 bits")]
+    #[inline(always)]
     pub(super) fn fixed<T: Copy, V>(
         &mut self,
         column: impl for<'c> Fn(&'c mut Columns) -> &'c mut Fixed<T>,
@@ -116,13 +113,13 @@ impl Target<'_> {
         }
     }
 
-    /// Puts numbers to their rows that come in more than one way, or do not all count.
-    fn one_by_one(
+    /// Puts numbers to their rows that come in more than one way, or do not all count; gives the others.
+    fn one_by_one<N: Numbers>(
         &mut self,
         encoding: Encoding,
-        numbers: &mut impl Numbers,
+        mut numbers: N,
         bytes: &ByteValues<'_>,
-    ) -> Result<(), Unfit> {
+    ) -> Result<N, Unfit> {
         let mut bytes = bytes.first_to_last();
         for &occurrence in self.occurrences.iter().rev() {
             let row = self.row(occurrence);
@@ -133,7 +130,7 @@ impl Target<'_> {
                 (form, None) => drop(numbers.next(form)),
             }
         }
-        Ok(())
+        Ok(numbers)
     }
 
     fn packed(&mut self, bytes: &[u8], encoding: Encoding, row: usize) -> Result<(), Unfit> {

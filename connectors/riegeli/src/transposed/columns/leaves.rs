@@ -78,9 +78,9 @@ impl Values<'_> {
             None => Buffer::default(),
         };
         match kind {
-            NumberKind::Varint => assembly.numbers(leaf, &mut Varints::new(&buffer), &bytes),
-            NumberKind::Fixed32 => assembly.numbers(leaf, &mut Fixed::<4>::new(&buffer), &bytes),
-            NumberKind::Fixed64 => assembly.numbers(leaf, &mut Fixed::<8>::new(&buffer), &bytes),
+            NumberKind::Varint => assembly.numbers(leaf, Varints::new(&buffer), &bytes),
+            NumberKind::Fixed32 => assembly.numbers(leaf, Fixed::<4>::new(&buffer), &bytes),
+            NumberKind::Fixed64 => assembly.numbers(leaf, Fixed::<8>::new(&buffer), &bytes),
         }
     }
 

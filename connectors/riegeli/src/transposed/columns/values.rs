@@ -9,6 +9,7 @@ use crate::cursor::Cursor;
 pub(super) const FIRST_INLINE: u8 = 10;
 
 /// Varints without the bits that say that more bytes follow, from the last to the first.
+#[derive(Clone, Copy)]
 pub(super) struct Varints<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -53,29 +54,21 @@ impl<'a> Varints<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: bytes.len(), seen: 0, missing: false }
     }
+}
 
-    /// A value of more than eight bytes, or near the end of the buffer.
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "the caller has taken the width from the place, and it is ten at most"
-    )]
-    #[cold]
-    fn unusual(&mut self, width: usize) -> u64 {
-        let bytes = self.bytes.get(self.at..self.at + width).unwrap_or_default();
-        let mut value = 0;
-        for (index, &byte) in bytes.iter().enumerate() {
-            self.seen |= u64::from(byte);
-            value |= u64::from(byte & 0x7f).wrapping_shl(7 * index as u32);
-        }
-        value
-    }
+/// A value of more than eight bytes, or near the end of the buffer, and all bits of its bytes.
+#[cold]
+fn unusual(bytes: &[u8]) -> (u64, u64) {
+    bytes.iter().zip((0..).step_by(7)).fold((0, 0), |(value, seen), (&byte, shift)| {
+        (value | u64::from(byte & 0x7f).wrapping_shl(shift), seen | u64::from(byte))
+    })
 }
 
 impl Numbers for Varints<'_> {
     #[expect(
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
-        reason = "there is a form for each byte, and only one without bytes has an inline value"
+        reason = "there is a form for each byte, only one without bytes has an inline value, and the bytes are there"
     )]
     #[inline(always)]
     fn next(&mut self, form: u8) -> u64 {
@@ -92,7 +85,11 @@ impl Numbers for Varints<'_> {
                 self.seen |= word;
                 gather_sevens(word) + u64::from(inline)
             }
-            _ => self.unusual(width) + u64::from(inline),
+            _ => {
+                let (value, seen) = unusual(self.bytes.get(at..at + width).unwrap_or_default());
+                self.seen |= seen;
+                value + u64::from(inline)
+            }
         }
     }
 
@@ -110,6 +107,7 @@ fn gather_sevens(word: u64) -> u64 {
 }
 
 /// Values of `N` bytes each, from the last to the first.
+#[derive(Clone, Copy)]
 pub(super) struct Fixed<'a, const N: usize> {
     values: &'a [[u8; N]],
     remainder: bool,
