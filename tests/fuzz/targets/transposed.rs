@@ -2,10 +2,12 @@
 
 #![no_main]
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
+use futures::TryStreamExt;
+use futures::executor::block_on;
 use libfuzzer_sys::fuzz_target;
-use recordfusion_core::{Limits, Options};
+use recordfusion_core::{Connector, Limits, Options, RecordBlock, RecordFile, ScanCounters};
 use recordfusion_fuzz::{chunk, file, open, scan};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::decoder::ChunkDecoder;
@@ -21,9 +23,22 @@ static OPTIONS: LazyLock<Options> = LazyLock::new(|| {
         .with("max_decoded_chunk_size", "1M")
 });
 
+/// Checks that the repaired file has the same records, and no bytes that belong to none.
+fn check_repair(file: &RecordFile, block: &RecordBlock) {
+    let (options, counters) = (Options::new(), Arc::<ScanCounters>::default());
+    let pieces = block_on(RiegeliConnector.repair(file, &options, counters).try_collect::<Vec<_>>());
+    let repaired = recordfusion_fuzz::file(pieces.expect("sound").concat());
+    let verification = block_on(RiegeliConnector.verify(&repaired, &options)).expect("sound");
+    assert!(verification.faults.is_empty() && verification.leftovers.is_empty(), "{verification:?}");
+    let records = RiegeliConnector.records(&repaired, 0..repaired.size, &options, Arc::default());
+    let records = block_on(records.try_collect::<Vec<_>>()).expect("sound");
+    assert!(records.iter().flat_map(|block| block.records()).eq(block.records()));
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some((header, data)) = chunk(b't', data) else { return };
-    let block = ChunkDecoder::with_limits(Limits::same(1 << 20)).decode(&header, 64, &data);
+    let mut decoder = ChunkDecoder::with_limits(Limits::same(1 << 20));
+    let block = decoder.decode(&header, 64, &data);
     let mut bytes = Vec::new();
     let mut writer = FileWriter::create(&WriterOptions::default(), &mut bytes);
     if header.num_records > 1 << 17
@@ -41,6 +56,9 @@ fuzz_target!(|data: &[u8]| {
     let rows = scan(table.as_ref(), &file, 0..file.size, 1 << 18);
     match block {
         Ok(Some(block)) => {
+            if decoder.has_leftovers() {
+                check_repair(&file, &block);
+            }
             assert!(columns.error.is_none() && rows.error.is_none(), "{:?} {:?}", columns.error, rows.error);
             assert_eq!(rows.rows(), block.len());
             assert_eq!(columns.all(table.as_ref()), rows.all(table.as_ref()));
