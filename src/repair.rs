@@ -36,7 +36,9 @@ pub async fn repair(
     output: &str,
     options: &Options,
 ) -> Result<Repaired> {
-    if *output_url(output)?.prefix() == file.location {
+    let url = output_url(output)?;
+    let store = state.runtime_env().object_store(&url)?;
+    if *url.prefix() == file.location && Arc::ptr_eq(&store, &file.store) {
         return plan_err!("{} is both the input and the output", file.name);
     }
     let counters = Arc::new(ScanCounters::default());

@@ -1,5 +1,12 @@
 //! Damage that is passed over, reported, and repaired: through SQL, the library and the tool.
 
+use std::sync::Arc;
+
+use datafusion::datasource::listing::ListingTableUrl;
+use object_store::memory::InMemory;
+use object_store::{ObjectStore, ObjectStoreExt};
+use recordfusion::{Options, datasource, repair};
+use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::hash::hash;
 use recordfusion_riegeli::header::ChunkHeader;
 use recordfusion_riegeli::write::{EncodedChunk, FileWriter, WriterOptions};
@@ -92,6 +99,23 @@ fn the_tool_reports_and_repairs() {
         assert_eq!(onto_itself.status.code(), Some(1));
         assert!(std::fs::read(&bad).expect("there") == damaged(transpose));
     }
+}
+
+#[tokio::test]
+async fn a_file_is_repaired_to_its_path_on_another_store_alone() {
+    let ctx = context(1, 100);
+    in_memory(&ctx, &[("bad.riegeli", damaged(false))]).await;
+    let other: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    ctx.register_object_store(&url::Url::parse("other:///").expect("a URL"), Arc::clone(&other));
+    let path = ListingTableUrl::parse("mem:///bad.riegeli").expect("a URL");
+    let files = datasource::list_files(&ctx.state(), &path).await.expect("there");
+    let repaired = async |output: &str| {
+        repair::repair(&ctx.state(), &RiegeliConnector, &files[0], output, &Options::new()).await
+    };
+    let onto_itself = repaired("mem:///bad.riegeli").await.expect_err("the input");
+    assert!(onto_itself.to_string().contains("both the input and the output"), "{onto_itself}");
+    assert_eq!(repaired("other:///bad.riegeli").await.expect("repaired").lost.len(), 1);
+    assert!(other.head(&"bad.riegeli".into()).await.is_ok());
 }
 
 #[test]
