@@ -4,10 +4,10 @@ mod packed;
 
 use std::slice::SliceIndex;
 
-use crate::column_tree::Utf8;
 use crate::columns::{Columns, LastMember, of_plan};
 use crate::fault::{Fault, FaultKind, Result};
 use crate::plan::{Encoding, Mark, Member, Op, Place, Plan, Slot, Source};
+use crate::text::Utf8;
 use crate::view::view;
 use crate::wire::{self, MAX_DEPTH, WireFault, wire_type};
 pub(crate) use packed::check_packed;

@@ -14,7 +14,7 @@ use arrow::compute::kernels::zip::zip;
 use arrow::compute::nullif;
 use arrow::datatypes::{DataType, Fields, Int32Type};
 
-use crate::column_tree::{Shape, Utf8};
+use crate::column_tree::Shape;
 use crate::columns::{Columns, of_plan};
 use crate::decoded::Tally;
 use crate::descriptor::{Descriptors, MessageId};
@@ -24,7 +24,7 @@ use crate::numbers::{longs, words};
 use crate::options::{EmptyList, Mapping};
 use crate::plan::{NO_MEMBER, Output, Plan, Source};
 use crate::proto_json::JsonTexts;
-use crate::text::{strings, texts, views_of_strings};
+use crate::text::{Utf8, strings, texts, views_of_strings};
 use crate::well_known;
 
 /// Makes the arrays of one batch.

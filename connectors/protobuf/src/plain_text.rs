@@ -5,11 +5,10 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use recordfusion_core::RecordBlock;
 
-use crate::column_tree::Utf8;
 use crate::decoded::{Arrays, Tally};
 use crate::fault::Result;
 use crate::options::{InvalidUtf8, Mapping};
-use crate::text::views_of_strings;
+use crate::text::{Utf8, views_of_strings};
 use crate::view::view;
 
 /// Decodes records that are text to one column of views, shown as often as it is wanted.

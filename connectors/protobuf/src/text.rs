@@ -10,12 +10,22 @@ use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
-use crate::column_tree::Utf8;
 use crate::decoded::Tally;
 use crate::fault::{FaultKind, Result};
 
 /// Most bytes of a string that lie in its view.
 const INLINE: usize = 12;
+
+/// What becomes of a string that is not UTF-8 (section 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Utf8 {
+    /// It makes the record bad.
+    Strict,
+    /// U+FFFD stands for what is wrong.
+    Replace,
+    /// The string is NULL.
+    Null,
+}
 
 /// Strings from views into `buffers`. If they are not strict, what is no UTF-8 is replaced by U+FFFD or NULL, and
 /// `tally` counts the strings.

@@ -7,7 +7,7 @@ use arrow::array::StringArray;
 use recordfusion_core::{Error, Result};
 
 use super::names::{case_name, check_distinct, column_name, extension_name};
-use super::{Absence, Form, Node, Shape, Storage, Utf8};
+use super::{Absence, Form, Node, Shape, Storage};
 use crate::descriptor::{Cardinality, Descriptors, EnumId, Field, Kind, MessageId, Presence, Value};
 use crate::enum_names::EnumNames;
 use crate::options::{
@@ -15,6 +15,7 @@ use crate::options::{
     MapKeys, Mapping, Nullability, Recursion, StringType, TimestampForm,
 };
 use crate::schema;
+use crate::text::Utf8;
 use crate::well_known::{self, WellKnown};
 use crate::wire::MAX_DEPTH;
 

@@ -17,6 +17,7 @@ pub(crate) use build::{columns, utf8_policy};
 use crate::descriptor::{Kind, MessageId, Value};
 use crate::enum_names::EnumNames;
 use crate::options::EnumForm;
+use crate::text::Utf8;
 
 /// A column, or a part of one.
 #[derive(Debug)]
@@ -73,17 +74,6 @@ pub(crate) enum Form {
     Map { key: Box<Node>, value: Box<Node>, known_values: bool },
     /// Which member of a oneof is set: their field numbers, and their names as an array.
     Case { members: Vec<u32>, names: ArrayRef },
-}
-
-/// What becomes of a string that is not UTF-8 (section 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Utf8 {
-    /// It makes the record bad.
-    Strict,
-    /// U+FFFD stands for what is wrong.
-    Replace,
-    /// The string is NULL.
-    Null,
 }
 
 /// Where strings and bytes lie.

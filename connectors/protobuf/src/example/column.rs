@@ -9,12 +9,11 @@ use arrow::datatypes::{DataType, Field};
 
 use super::message::{self, Entry, Member};
 use super::{FeatureColumn, FeatureKind};
-use crate::column_tree::Utf8;
 use crate::columns::{Bitmap, Items};
 use crate::decoded::Tally;
 use crate::fault::{Fault, FaultKind, Result};
 use crate::options::{EmptyList, Mapping};
-use crate::text::views_of_strings;
+use crate::text::{Utf8, views_of_strings};
 use crate::view::view;
 
 /// The buffers of a column. Rows that no feature came for are NULL.

@@ -10,10 +10,10 @@ use super::FeatureColumn;
 use super::column::Column;
 use super::message;
 use super::names::Names;
-use crate::column_tree::Utf8;
 use crate::decoded::{Arrays, Tally};
 use crate::fault::Result;
 use crate::options::{InvalidUtf8, Mapping, OnBadValue};
+use crate::text::Utf8;
 
 /// Decodes `tf.train.Example` records to some of the columns that show their features.
 #[derive(Debug)]

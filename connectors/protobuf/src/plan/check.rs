@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::encoding::{encoding, number_type};
 use super::{MessagePlan, Op, Place, Slot, push};
-use crate::column_tree::{Utf8, utf8_policy};
+use crate::column_tree::utf8_policy;
 use crate::descriptor::{Cardinality, Descriptors, Field, Kind, MessageId};
 use crate::options::{Extensions, Mapping};
+use crate::text::Utf8;
 use crate::wire::{tag_of, wire_type};
 
 /// The message plans of a scan while it is compiled.

@@ -14,11 +14,12 @@ use super::{
     Compiled, Encoding, Mark, Member, MessagePlan, NO_MEMBER, Op, Output, Place, Plan, PlannedColumn, Slot,
     Source, push,
 };
-use crate::column_tree::{Absence, Form, Node, Shape, Storage, Utf8};
+use crate::column_tree::{Absence, Form, Node, Shape, Storage};
 use crate::columns::{Bitmap, ByteStrings, Columns, Fixed, Items, LastMember};
 use crate::descriptor::{Descriptors, Kind};
 use crate::enum_names::EnumNames;
 use crate::options::{Mapping, Required};
+use crate::text::Utf8;
 use crate::wire::{tag_of, wire_type};
 
 /// What a scan wants of its records.

@@ -21,11 +21,12 @@ pub(crate) use compile::{Wanted, compile};
 pub(crate) use encoding::Encoding;
 use tags::TagTable;
 
-use crate::column_tree::{Shape, Utf8};
+use crate::column_tree::Shape;
 use crate::columns::Columns;
 use crate::descriptor::MessageId;
 use crate::enum_names::EnumNames;
 use crate::options::EnumForm;
+use crate::text::Utf8;
 
 /// A compiled scan.
 #[derive(Debug)]

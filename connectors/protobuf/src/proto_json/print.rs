@@ -7,10 +7,11 @@ use super::Notes;
 use super::forms::{base64, camel_case, duration, timestamp, write_number, write_string};
 use super::read::{self, Record, Value};
 use super::types::Types;
-use crate::column_tree::{Utf8, utf8_policy};
+use crate::column_tree::utf8_policy;
 use crate::descriptor::{Field, Kind, Presence};
 use crate::fault::{FaultKind, Result};
 use crate::options::Mapping;
+use crate::text::Utf8;
 use crate::well_known::{JsonKind, WellKnown};
 
 /// Writes a message.
