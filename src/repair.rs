@@ -6,6 +6,7 @@ use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
 use futures::TryStreamExt;
+use object_store::path::Path;
 use recordfusion_core::{Connector, LostRegion, Options, RecordFile, ScanCounters};
 
 use crate::datasource::external;
@@ -38,7 +39,7 @@ pub async fn repair(
 ) -> Result<Repaired> {
     let url = output_url(output)?;
     let store = state.runtime_env().object_store(&url)?;
-    if *url.prefix() == file.location && Arc::ptr_eq(&store, &file.store) {
+    if Arc::ptr_eq(&store, &file.store) && is_path_of(file, url.prefix()) {
         return plan_err!("{} is both the input and the output", file.name);
     }
     let counters = Arc::new(ScanCounters::default());
@@ -51,6 +52,13 @@ pub async fn repair(
     };
     publish(vec![UnfinishedFile::new(upload, None, outcome).await?], None).await?;
     Ok(Repaired { chunks: counters.chunks_read.value(), bytes, lost: counters.lost_regions.all() })
+}
+
+/// Whether a path of the file's store leads to the file, of which links are told on this machine.
+fn is_path_of(file: &RecordFile, path: &Path) -> bool {
+    let is_local = !file.name.contains("://");
+    let linked = is_local.then(|| output_url(&file.name).ok()).flatten();
+    file.location == *path || linked.is_some_and(|url| url.prefix() == path)
 }
 
 async fn copy(

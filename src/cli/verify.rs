@@ -61,7 +61,9 @@ fn report(name: &str, outcome: Result<Verification, Box<dyn Error + Send + Sync>
             let bytes = |region: &LostRegion| format!("{} bytes are lost", region.bytes());
             let faults = faults.iter().map(|region| (region, bytes(region)));
             let leftovers = leftovers.iter().map(|region| (region, "no record is lost".to_string()));
-            for (index, (LostRegion { begin, reason, .. }, lost)) in faults.chain(leftovers).enumerate() {
+            let mut lines: Vec<_> = faults.chain(leftovers).collect();
+            lines.sort_by_key(|(region, _)| region.begin);
+            for (index, (LostRegion { begin, reason, .. }, lost)) in lines.into_iter().enumerate() {
                 let mark = if index == 0 { "bad " } else { "    " };
                 writeln!(out, "{mark} {name}: damaged at byte {begin}: {reason}; {lost}")?;
             }

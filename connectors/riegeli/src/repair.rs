@@ -21,8 +21,9 @@ use crate::write::{
 };
 
 /// The bytes of the repaired file: signature, metadata if they can be read, all chunks with records that can be
-/// decoded, chunks of unknown types without records, and a new index if the file has one. Transposed chunks with bytes
-/// that belong to no field are encoded anew, from their records. Padding is left out, and so are metadata of other files that were appended, which no reader looks at.
+/// decoded, chunks of unknown types without records, and a new index if the file has one. Of transposed chunks with bytes
+/// that belong to no field, the records are stored in a simple chunk. Padding is left
+/// out, and so are metadata of other files that were appended, which no reader looks at.
 pub(crate) fn repair(file: RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
     let options = ReadOptions::from_options(options);
     let open = async move {
@@ -70,8 +71,13 @@ impl Repair {
         let mut begin = Vec::new();
         let output = if part.size < file.size {
             let footer = read_footer(&file, part.size, &counters).await;
-            let text = footer.ok().and_then(|footer| footer.writer_options).unwrap_or_default();
-            Output::ArrayRecord(ArrayRecordWriter::create(text.parse().unwrap_or_default(), &mut begin))
+            let text = footer.map(|footer| footer.writer_options);
+            let known = text.as_ref().ok().and_then(|text| text.as_ref()?.parse().ok()).unwrap_or_default();
+            let writer = ArrayRecordWriter::create(known, &mut begin);
+            Output::ArrayRecord(match text {
+                Ok(text) => writer.with_stored_options(text),
+                Err(_) => writer,
+            })
         } else {
             Output::Riegeli(FileWriter::create(&WriterOptions::default(), &mut begin))
         };
@@ -165,14 +171,13 @@ impl Output {
     }
 }
 
-/// The records of a transposed chunk, or the message of a metadata chunk, in a chunk of the same codec.
+/// The records of a transposed chunk, or the message of a metadata chunk, in a chunk of the same codec. They are kept
+/// whole: to cut them may take memory that is in no proportion to them.
 fn encode_anew(chunk: &ChunkData, records: &RecordBlock) -> std::result::Result<EncodedChunk, WriteError> {
     let codec = Codec::from_byte(chunk.data.first().copied().unwrap_or_default())?;
-    let options = WriterOptions { compression: Compression::of(codec), ..WriterOptions::default() };
-    let layout = Layout::Transposed { bucket_size: options.bucket_size() };
-    let mut encoder = ChunkEncoder::with_layout(layout, options.compression)?;
+    let mut encoder = ChunkEncoder::with_layout(Layout::Simple, Compression::of(codec))?;
     if chunk.kind == ChunkKind::Metadata {
-        return encoder.encode_metadata(records.data());
+        return encoder.encode_metadata_whole(records.data());
     }
     let mut gathered = ChunkRecords::default();
     records.records().try_for_each(|record| gathered.push(record))?;

@@ -107,22 +107,24 @@ fn an_index_is_made_anew() {
     }
 }
 
-/// A file with one transposed chunk of the records `08 05` to `08 08`, in whose only buffer there are `more` bytes.
-fn file_with_bytes_of_no_field(more: u8) -> Vec<u8> {
+/// The data of a transposed chunk of the records `08 05` to `08 08`, in whose only buffer there are `more` bytes.
+fn four_records(more: u8) -> Vec<u8> {
     let len = 4 + more;
     let header = [0, 12, 1, 1, len, len, 2, 8, 3, 3, 0, 0, 0, 0];
-    let data = [&header[..], &[8, 7, 6, 5], &vec![1; more.into()], &[2]].concat();
-    let header = ChunkHeader {
-        data_size: data.len() as u64,
-        data_hash: hash(&data),
-        chunk_type: b't',
-        num_records: 4,
-        decoded_data_size: 8,
-    };
+    [&header[..], &[8, 7, 6, 5], &vec![1; more.into()], &[2]].concat()
+}
+
+fn file_with_bytes_of_no_field(more: u8) -> Vec<u8> {
     let mut file = Vec::new();
     let mut writer = FileWriter::create(&WriterOptions::default(), &mut file);
-    writer.write(&EncodedChunk { header, data }, &mut file).expect("is short");
+    writer.write(&chunk(b't', 4, 8, four_records(more)), &mut file).expect("is short");
     file
+}
+
+fn chunk(chunk_type: u8, num_records: u64, decoded_data_size: u64, data: Vec<u8>) -> EncodedChunk {
+    let (data_size, data_hash) = (data.len() as u64, hash(&data));
+    let header = ChunkHeader { data_size, data_hash, chunk_type, num_records, decoded_data_size };
+    EncodedChunk { header, data }
 }
 
 #[test]
@@ -137,7 +139,29 @@ fn bytes_of_no_field_are_no_fault_but_told_and_left_out() {
         assert!(error.is_none() && records == [5, 6, 7, 8].map(|value| vec![8, value]), "{more}: {error:?}");
         let file = check("no field", &bytes).expect("sound");
         assert!(file.lost.is_empty(), "{more}");
-        assert!(file.bytes == file_with_bytes_of_no_field(0), "{more}");
+        assert_eq!(file.bytes == bytes, more == 0, "{more}");
+    }
+}
+
+#[test]
+fn metadata_are_kept_without_bytes_of_no_field() {
+    // The message `0a 02 68 69`: a comment.
+    let metadata = |more: u8| {
+        let len = 3 + more;
+        let header = [0, 11, 1, 1, len, len, 2, 0x0a, 3, 3, 0, 0, 0];
+        chunk(b'm', 0, 4, [&header[..], b"\x02hi", &vec![1; more.into()]].concat())
+    };
+    let comment =
+        |bytes: &[u8]| block_on(RiegeliConnector.inspect(&memory_file(bytes))).expect("sound").metadata;
+    for more in [0, 1, 5] {
+        let mut bytes = Vec::new();
+        let mut writer = FileWriter::create(&WriterOptions::default(), &mut bytes);
+        writer.write(&metadata(more), &mut bytes).expect("is short");
+        writer.write(&chunk(b't', 4, 8, four_records(0)), &mut bytes).expect("is short");
+        assert_eq!(verify(&bytes).leftovers.len(), usize::from(more > 0));
+        let file = check("metadata", &bytes).expect("sound");
+        assert_eq!(comment(&file.bytes), [("comment".to_string(), "hi".to_string())]);
+        assert_eq!((comment(&file.bytes), file.lost.len()), (comment(&bytes), 0));
     }
 }
 

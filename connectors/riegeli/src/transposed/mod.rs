@@ -18,7 +18,7 @@ use rebuild::{BufferPart, MARGIN, Rebuild};
 
 /// Largest decompressed state machine header, in bytes; real ones have up to some tens of thousands. Each byte may
 /// become 24 in memory.
-const MAX_HEADER_SIZE: u64 = 4 << 20;
+pub(crate) const MAX_HEADER_SIZE: u64 = 4 << 20;
 
 /// Bytes that one step puts out besides those of a buffer: a tag and a length.
 const MOST_BYTES_OF_STEP: u64 = 10;

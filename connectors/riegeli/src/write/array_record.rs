@@ -147,6 +147,7 @@ struct Entry {
 pub struct ArrayRecordWriter {
     file: FileWriter,
     options: ArrayRecordOptions,
+    stored_options: Option<String>,
     entries: Vec<Entry>,
 }
 
@@ -154,7 +155,12 @@ impl ArrayRecordWriter {
     /// Begins a new file with the signature. A metadata chunk, if any, has to be written first.
     pub fn create(options: ArrayRecordOptions, out: &mut Vec<u8>) -> Self {
         let file = FileWriter::create(&WriterOptions::default(), out);
-        Self { file, options, entries: Vec::new() }
+        Self { file, stored_options: Some(options.to_string()), options, entries: Vec::new() }
+    }
+
+    /// The same, but this is the text of the options in the file, or none: that of a file which this one repairs.
+    pub(crate) fn with_stored_options(self, text: Option<String>) -> Self {
+        Self { stored_options: text, ..self }
     }
 
     /// Bytes of the file so far.
@@ -214,7 +220,9 @@ impl ArrayRecordWriter {
         put_varint_field(&mut message, 1, VERSION);
         put_varint_field(&mut message, 2, self.entries.len() as u64);
         put_varint_field(&mut message, 3, self.entries.iter().map(|entry| entry.num_records).sum());
-        put_bytes_field(&mut message, 4, self.options.to_string().as_bytes());
+        if let Some(text) = &self.stored_options {
+            put_bytes_field(&mut message, 4, text.as_bytes());
+        }
         let mut record = Vec::new();
         put_bytes_field(&mut record, 1, &message);
         record

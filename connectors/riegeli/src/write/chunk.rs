@@ -172,9 +172,22 @@ impl ChunkEncoder {
     /// # Errors
     /// As [`Self::encode`].
     pub fn encode_metadata(&mut self, metadata: &[u8]) -> Result<EncodedChunk, WriteError> {
+        self.encode_metadata_with(metadata, transposed::encode)
+    }
+
+    /// The same, but the message is kept whole.
+    pub(crate) fn encode_metadata_whole(&mut self, metadata: &[u8]) -> Result<EncodedChunk, WriteError> {
+        self.encode_metadata_with(metadata, transposed::encode_whole)
+    }
+
+    fn encode_metadata_with(
+        &mut self,
+        metadata: &[u8],
+        encode: fn(&ChunkRecords, u64, &mut Compressor) -> Result<Vec<u8>, WriteError>,
+    ) -> Result<EncodedChunk, WriteError> {
         let mut record = ChunkRecords::default();
         record.push(metadata)?;
-        let data = transposed::encode(&record, u64::MAX, &mut self.compressor)?;
+        let data = encode(&record, u64::MAX, &mut self.compressor)?;
         let chunk = EncodedChunk::new(b'm', 0, metadata.len() as u64, data);
         chunk.header.kind()?;
         Ok(chunk)

@@ -20,6 +20,11 @@ const NON_PROTO: u32 = 1;
 /// Open submessages and groups within which nothing more is cut.
 const MAX_DEPTH: usize = 100;
 
+/// Most symbols and steps of a chunk, so that records of a great many different fields, or of tiny ones, do not take
+/// memory that is in no proportion to their bytes: some 400 bytes for each symbol and 16 for each step.
+const MOST_SYMBOLS: usize = 1 << 17;
+const MOST_STEPS: usize = 1 << 25;
+
 /// Varints of one byte up to this value are part of the state machine.
 const MAX_INLINE: u8 = 3;
 /// What the subtypes of such varints begin with.
@@ -105,13 +110,13 @@ struct Open {
 }
 
 impl Cut {
-    /// Cuts all records.
-    pub fn new(records: &ChunkRecords) -> Self {
-        let mut cut = Self::default();
-        for _ in [ROOT, NON_PROTO] {
-            cut.add_path(ROOT, 0, BufferClass::NonProto);
-        }
+    /// Cuts all records; `None` if that makes too many symbols or steps.
+    pub fn new(records: &ChunkRecords) -> Option<Self> {
+        let mut cut = Self::empty();
         for (begin, end) in records.places() {
+            if cut.is_too_large() {
+                return None;
+            }
             let record = records.data().get(begin as usize..end as usize).unwrap_or_default();
             if cut.recogniser.is_message(record) {
                 cut.step(ROOT, SLOT_VALUE, 0..0);
@@ -120,15 +125,38 @@ impl Cut {
                 cut.step(NON_PROTO, SLOT_VALUE, begin as usize..end as usize);
             }
         }
+        (!cut.is_too_large()).then_some(cut)
+    }
+
+    /// All records as they are.
+    pub fn whole(records: &ChunkRecords) -> Self {
+        let mut cut = Self::empty();
+        for (begin, end) in records.places() {
+            cut.step(NON_PROTO, SLOT_VALUE, begin as usize..end as usize);
+        }
         cut
     }
 
-    /// Cuts the message at `place`, which is in its shortest spelling.
+    fn empty() -> Self {
+        let mut cut = Self::default();
+        for _ in [ROOT, NON_PROTO] {
+            cut.add_path(ROOT, 0, BufferClass::NonProto);
+        }
+        cut
+    }
+
+    fn is_too_large(&self) -> bool {
+        self.symbols.len() > MOST_SYMBOLS || self.steps.len() > MOST_STEPS
+    }
+
+    /// Cuts the message at `place`, which is in its shortest spelling, as long as that is not too large.
     fn message(&mut self, data: &[u8], place: Range<usize>) {
         let mut cursor = Cursor(data.get(place.start..).unwrap_or_default());
         let mut open = std::mem::take(&mut self.open);
         open.push(Open { path: ROOT, end: Some(place.end), last: ROOT });
-        while let Some(top) = open.last_mut() {
+        while !self.is_too_large()
+            && let Some(top) = open.last_mut()
+        {
             let at = data.len().saturating_sub(cursor.0.len());
             if top.end == Some(at) {
                 let path = top.path;

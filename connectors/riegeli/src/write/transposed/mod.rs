@@ -14,6 +14,7 @@ mod states;
 #[cfg(test)]
 mod tests;
 
+use crate::transposed::MAX_HEADER_SIZE;
 use crate::write::chunk::ChunkRecords;
 use crate::write::compress::Compressor;
 use crate::write::error::WriteError;
@@ -24,7 +25,8 @@ use cut::{Cut, Symbol};
 use graph::Graph;
 use machine::Machine;
 
-/// The data of a transposed chunk with buckets of about `bucket_size` bytes.
+/// The data of a transposed chunk with buckets of about `bucket_size` bytes. Records of too many different fields for
+/// a reader are kept whole.
 ///
 /// # Errors
 /// [`WriteError::Compression`].
@@ -33,8 +35,34 @@ pub(super) fn encode(
     bucket_size: u64,
     compressor: &mut Compressor,
 ) -> Result<Vec<u8>, WriteError> {
-    let cut = Cut::new(records);
-    let buffers = Buffers::new(&cut, records.data(), bucket_size);
+    let data = match Cut::new(records) {
+        Some(cut) => encode_cut(&cut, records, bucket_size, compressor)?,
+        None => None,
+    };
+    data.map_or_else(|| encode_whole(records, bucket_size, compressor), Ok)
+}
+
+/// The same, but the records are kept whole.
+///
+/// # Errors
+/// [`WriteError::Compression`].
+pub(super) fn encode_whole(
+    records: &ChunkRecords,
+    bucket_size: u64,
+    compressor: &mut Compressor,
+) -> Result<Vec<u8>, WriteError> {
+    let data = encode_cut(&Cut::whole(records), records, bucket_size, compressor)?;
+    Ok(data.unwrap_or_default())
+}
+
+/// The data of a chunk of records that are cut; `None` if no reader takes a state machine as large.
+fn encode_cut(
+    cut: &Cut,
+    records: &ChunkRecords,
+    bucket_size: u64,
+    compressor: &mut Compressor,
+) -> Result<Option<Vec<u8>>, WriteError> {
+    let buffers = Buffers::new(cut, records.data(), bucket_size);
     let graph = Graph::new(cut.symbols.len(), cut.steps.iter().rev().map(|step| step.symbol));
     let machine = Machine::new(&graph);
 
@@ -45,15 +73,19 @@ pub(super) fn encode(
         compressor.compress(bucket, &mut buckets)?;
         bucket_sizes.push((buckets.len() - before) as u64);
     }
+    let content = header_content(cut, &buffers, &machine, &bucket_sizes);
+    if content.len() as u64 > MAX_HEADER_SIZE {
+        return Ok(None);
+    }
     let mut header = Vec::new();
-    compressor.compress(&header_content(&cut, &buffers, &machine, &bucket_sizes), &mut header)?;
+    compressor.compress(&content, &mut header)?;
 
     let mut data = vec![compressor.codec_byte()];
     varint::put(&mut data, header.len() as u64);
     data.append(&mut header);
     data.append(&mut buckets);
     compressor.compress(&machine.transitions(&graph), &mut data)?;
-    Ok(data)
+    Ok(Some(data))
 }
 
 /// The header (section 3.3).

@@ -25,6 +25,29 @@ fn encode_as<R: AsRef<[u8]>>(records: &[R], bucket_size: u64, compression: Compr
     data.to_vec()
 }
 
+/// A message of `count` fields, each with another tag.
+fn of_many_fields(count: u64) -> Vec<u8> {
+    let mut message = Vec::new();
+    for number in 1..=count {
+        varint::put(&mut message, number << 3);
+        message.push(1);
+    }
+    message
+}
+
+#[test]
+fn records_of_too_many_fields_for_a_reader_are_kept_whole() {
+    // Groups in groups, of which each is another place for fields.
+    let groups = |depth: usize| [vec![0x0b; depth], vec![0x0c; depth]].concat();
+    for record in [of_many_fields(140_000), groups(80_000)] {
+        let data = encode(&[&record, &b"\x08\x01".to_vec()]);
+        assert!(data.len() < record.len() + 100, "{}", data.len());
+    }
+    for record in [of_many_fields(100_000), groups(60_000)] {
+        encode(&[record]);
+    }
+}
+
 fn encode<R: AsRef<[u8]>>(records: &[R]) -> Vec<u8> {
     encode_as(records, u64::MAX, Compression::None)
 }
