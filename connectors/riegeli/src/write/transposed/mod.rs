@@ -14,6 +14,7 @@ mod states;
 #[cfg(test)]
 mod tests;
 
+use crate::fault::ChunkFault;
 use crate::transposed::MAX_HEADER_SIZE;
 use crate::write::chunk::ChunkRecords;
 use crate::write::compress::Compressor;
@@ -35,11 +36,13 @@ pub(super) fn encode(
     bucket_size: u64,
     compressor: &mut Compressor,
 ) -> Result<Vec<u8>, WriteError> {
-    let data = match Cut::new(records) {
-        Some(cut) => encode_cut(&cut, records, bucket_size, compressor)?,
-        None => None,
-    };
-    data.map_or_else(|| encode_whole(records, bucket_size, compressor), Ok)
+    let data = Cut::new(records).map(|cut| encode_cut(&cut, records, bucket_size, compressor));
+    match data {
+        None | Some(Err(WriteError::Chunk(ChunkFault::TooLarge { .. }))) => {
+            encode_whole(records, bucket_size, compressor)
+        }
+        Some(data) => data,
+    }
 }
 
 /// The same, but the records are kept whole.
@@ -51,17 +54,19 @@ pub(super) fn encode_whole(
     bucket_size: u64,
     compressor: &mut Compressor,
 ) -> Result<Vec<u8>, WriteError> {
-    let data = encode_cut(&Cut::whole(records), records, bucket_size, compressor)?;
-    Ok(data.unwrap_or_default())
+    encode_cut(&Cut::whole(records), records, bucket_size, compressor)
 }
 
-/// The data of a chunk of records that are cut; `None` if no reader takes a state machine as large.
+/// The data of a chunk of records that are cut.
+///
+/// # Errors
+/// [`WriteError::Compression`]; [`ChunkFault::TooLarge`] for a state machine that no reader of ours takes.
 fn encode_cut(
     cut: &Cut,
     records: &ChunkRecords,
     bucket_size: u64,
     compressor: &mut Compressor,
-) -> Result<Option<Vec<u8>>, WriteError> {
+) -> Result<Vec<u8>, WriteError> {
     let buffers = Buffers::new(cut, records.data(), bucket_size);
     let graph = Graph::new(cut.symbols.len(), cut.steps.iter().rev().map(|step| step.symbol));
     let machine = Machine::new(&graph);
@@ -74,8 +79,10 @@ fn encode_cut(
         bucket_sizes.push((buckets.len() - before) as u64);
     }
     let content = header_content(cut, &buffers, &machine, &bucket_sizes);
-    if content.len() as u64 > MAX_HEADER_SIZE {
-        return Ok(None);
+    let claimed = content.len() as u64;
+    if claimed > MAX_HEADER_SIZE {
+        let what = "a transposed header";
+        return Err(ChunkFault::TooLarge { what, claimed, limit: MAX_HEADER_SIZE }.into());
     }
     let mut header = Vec::new();
     compressor.compress(&content, &mut header)?;
@@ -85,7 +92,7 @@ fn encode_cut(
     data.append(&mut header);
     data.append(&mut buckets);
     compressor.compress(&machine.transitions(&graph), &mut data)?;
-    Ok(Some(data))
+    Ok(data)
 }
 
 /// The header (section 3.3).
