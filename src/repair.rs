@@ -24,8 +24,8 @@ pub struct Repaired {
     pub lost: Vec<(String, LostRegion)>,
 }
 
-/// Copies the chunks of `file` that are whole to `output`, a path or URL, as they are stored. Of `options`, those
-/// count that say how records are found in the file. The output is seen only when it is complete.
+/// Copies the chunks of `file` that are whole to `output`, a path or URL, as they are stored, but for what readers pass
+/// over in them. Of `options`, those count that say how records are found in the file. The output is seen only when it is complete.
 ///
 /// # Errors
 /// A file with nothing of its format in it, or of a format without repair; an output that is the input; failures of

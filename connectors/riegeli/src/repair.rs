@@ -1,4 +1,5 @@
-//! A sound file of what is whole in a damaged one: chunks are copied as they are stored (section 8.6).
+//! A sound file of what is whole in a damaged one: chunks are copied as they are stored (section 8.6), but for what
+//! readers pass over in them.
 
 use std::sync::Arc;
 
@@ -6,6 +7,7 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{ByteStream, Error, Options, RecordBlock, RecordFile, Result, ScanCounters};
 
+use crate::array_record::Footer;
 use crate::compression::Codec;
 use crate::decoder::ChunkDecoder;
 use crate::fault::{ChunkFault, Fault};
@@ -16,14 +18,14 @@ use crate::options::ReadOptions;
 use crate::read::index::data_part_of_damaged;
 use crate::read::{ChunkData, ChunkScan, Damage, ReadError, SIGNATURE_LEN, check_signature};
 use crate::write::{
-    ArrayRecordWriter, ChunkEncoder, ChunkRecords, Compression, EncodedChunk, FileWriter, Layout, WriteError,
-    WriterOptions,
+    ArrayRecordOptions, ArrayRecordWriter, ChunkEncoder, ChunkRecords, Compression, EncodedChunk, FileWriter,
+    Layout, WriteError, WriterOptions,
 };
 
 /// The bytes of the repaired file: signature, metadata if they can be read, all chunks with records that can be
 /// decoded, chunks of unknown types without records, and a new index if the file has one. Of transposed chunks with bytes
-/// that belong to no field, the records are stored in a simple chunk. Padding is left
-/// out, and so are metadata of other files that were appended, which no reader looks at.
+/// that belong to no field, the records are stored in a simple chunk. Padding is left out, and so are metadata of other
+/// files that were appended, which no reader looks at.
 pub(crate) fn repair(file: RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
     let options = ReadOptions::from_options(options);
     let open = async move {
@@ -70,13 +72,12 @@ impl Repair {
         let part = data_part_of_damaged(&file, &counters).await?;
         let mut begin = Vec::new();
         let output = if part.size < file.size {
-            let footer = read_footer(&file, part.size, &counters).await;
-            let text = footer.map(|footer| footer.writer_options);
-            let known = text.as_ref().ok().and_then(|text| text.as_ref()?.parse().ok()).unwrap_or_default();
-            let writer = ArrayRecordWriter::create(known, &mut begin);
-            Output::ArrayRecord(match text {
-                Ok(text) => writer.with_stored_options(text),
-                Err(_) => writer,
+            Output::ArrayRecord(match read_footer(&file, part.size, &counters).await {
+                Ok(Footer { writer_options: text, .. }) => {
+                    let known = text.as_ref().and_then(|text| text.parse().ok()).unwrap_or_default();
+                    ArrayRecordWriter::create(known, &mut begin).with_stored_options(text)
+                }
+                Err(_) => ArrayRecordWriter::create(ArrayRecordOptions::default(), &mut begin),
             })
         } else {
             Output::Riegeli(FileWriter::create(&WriterOptions::default(), &mut begin))
@@ -186,4 +187,37 @@ fn encode_anew(chunk: &ChunkData, records: &RecordBlock) -> std::result::Result<
 
 fn encode_error(error: &WriteError) -> Error {
     Error::Encode { format: "riegeli", reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::executor::block_on;
+    use object_store::ObjectStoreExt;
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn stored_options_are_kept_whatever_they_say() {
+        for text in [None, Some(""), Some("group_size:3,foo:1"), Some("group_size:3,transpose")] {
+            let mut bytes = Vec::new();
+            let writer = ArrayRecordWriter::create(ArrayRecordOptions::default(), &mut bytes);
+            let mut writer = writer.with_stored_options(text.map(str::to_string));
+            let mut records = ChunkRecords::default();
+            records.push(b"a record").expect("is short");
+            let chunk =
+                ArrayRecordOptions::default().encoder().expect("good").encode(&records).expect("encodes");
+            writer.write(&chunk, &mut bytes).expect("is short");
+            writer.finish(&mut bytes).expect("is short");
+
+            let store = Arc::new(InMemory::new());
+            let (location, size) = (Path::from("file"), bytes.len() as u64);
+            block_on(store.put(&location, bytes.clone().into())).expect("memory takes it");
+            let file = RecordFile { store, location, size, e_tag: None, name: "file".into() };
+            let pieces = repair(file, &Options::new(), Arc::default());
+            let repaired = block_on(pieces.try_collect::<Vec<_>>()).expect("sound").concat();
+            assert!(repaired == bytes, "{text:?}");
+        }
+    }
 }

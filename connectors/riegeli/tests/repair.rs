@@ -140,6 +140,12 @@ fn bytes_of_no_field_are_no_fault_but_told_and_left_out() {
         let file = check("no field", &bytes).expect("sound");
         assert!(file.lost.is_empty(), "{more}");
         assert_eq!(file.bytes == bytes, more == 0, "{more}");
+        let chunks = block_on(RiegeliConnector.inspect(&memory_file(&file.bytes))).expect("sound").chunks;
+        assert_eq!(
+            chunks[1].kind,
+            if more == 0 { "transposed" } else { "simple" },
+            "cutting may take much memory"
+        );
     }
 }
 
