@@ -13,7 +13,7 @@ use crate::datasource::{RANGE, range_option};
 /// All connectors.
 pub fn connectors() -> &'static [Arc<dyn Connector>] {
     static CONNECTORS: LazyLock<Vec<Arc<dyn Connector>>> =
-        LazyLock::new(|| vec![Arc::new(RiegeliConnector), Arc::new(RecordioConnector)]);
+        LazyLock::new(|| vec![Arc::new(RiegeliConnector::default()), Arc::new(RecordioConnector::default())]);
     &CONNECTORS
 }
 
@@ -67,7 +67,7 @@ pub fn all_options() -> Vec<OptionInfo> {
     all
 }
 
-fn by_name(of: impl Fn(&dyn Connector) -> &'static [OptionInfo]) -> Vec<OptionInfo> {
+fn by_name(of: impl Fn(&dyn Connector) -> &[OptionInfo]) -> Vec<OptionInfo> {
     let mut options: Vec<_> =
         connectors().iter().flat_map(|connector| of(connector.as_ref())).copied().collect();
     options.sort_by_key(|option| option.name);

@@ -113,7 +113,7 @@ async fn a_file_is_repaired_to_its_path_on_another_store_alone() {
     let path = ListingTableUrl::parse("mem:///bad.riegeli").expect("a URL");
     let files = datasource::list_files(&ctx.state(), &path).await.expect("there");
     let repaired = async |output: &str| {
-        repair::repair(&ctx.state(), &RiegeliConnector, &files[0], output, &Options::new()).await
+        repair::repair(&ctx.state(), &RiegeliConnector::default(), &files[0], output, &Options::new()).await
     };
     let onto_itself = repaired("mem:///bad.riegeli").await.expect_err("the input");
     assert!(onto_itself.to_string().contains("both the input and the output"), "{onto_itself}");

@@ -50,7 +50,7 @@ async fn read(input: &str) -> Result<(SchemaRef, Vec<Vec<RecordBatch>>)> {
     let store = Arc::new(LocalFileSystem::new());
     let size = store.head(&location).await?.size;
     let file = RecordFile { store, location, size, e_tag: None, name: input.to_string() };
-    let table = RiegeliConnector.open(std::slice::from_ref(&file), &Options::new()).await?;
+    let table = RiegeliConnector::default().open(std::slice::from_ref(&file), &Options::new()).await?;
     let mut groups = vec![];
     let ranges = (size / RANGE_BYTES).max(1);
     for n in 0..ranges {

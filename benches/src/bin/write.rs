@@ -40,7 +40,7 @@ fn main() -> Result<()> {
     for (layout, transpose) in [("transposed,zstd", true), ("simple,zstd", false)] {
         let peer = WriterOptions::new().transpose(transpose).compression(CompressionType::Zstd);
         let options = message_type().with("writer_options", format!("transpose:{transpose},zstd"));
-        let ours = RiegeliConnector.writer(&batches[0].schema(), "riegeli", &options, None)?;
+        let ours = RiegeliConnector::default().writer(&batches[0].schema(), "riegeli", &options, None)?;
         let write_peer = |file: &mut Vec<u8>| write_peer(&records, &peer, file);
         let (one, two) = (
             |file: &mut Vec<u8>| write_ours(&batches, ours.as_ref(), file),
@@ -230,7 +230,7 @@ fn in_store(file: &[u8]) -> Result<RecordFile> {
 }
 
 fn read_ours(file: &RecordFile) -> Result<u64> {
-    let blocks = RiegeliConnector.records(file, 0..file.size, &Options::new(), Arc::default());
+    let blocks = RiegeliConnector::default().records(file, 0..file.size, &Options::new(), Arc::default());
     let bytes = |block: RecordBlock| block.records().map(|record| record.len() as u64).sum::<u64>();
     Ok(block_on(blocks.map_ok(bytes).try_fold(0, async |sum, bytes| Ok(sum + bytes)))?)
 }

@@ -43,7 +43,7 @@ pub trait Connector: Debug + Send + Sync {
     fn range_alignment(&self) -> u64;
 
     /// All options.
-    fn options(&self) -> &'static [OptionInfo];
+    fn options(&self) -> &[OptionInfo];
 
     /// Checks names and values as far as they can be without a file.
     ///
@@ -64,7 +64,7 @@ pub trait Connector: Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
 
     /// The options of writing.
-    fn write_options(&self) -> &'static [OptionInfo] {
+    fn write_options(&self) -> &[OptionInfo] {
         &[]
     }
 

@@ -12,7 +12,6 @@
 )]
 
 mod batch;
-mod chunker;
 mod column_tree;
 mod columns;
 mod decode;
@@ -40,7 +39,6 @@ mod plan;
 mod proto_json;
 mod record;
 mod rows;
-mod scan;
 mod schema;
 pub mod shredded;
 mod text;
@@ -49,7 +47,6 @@ mod well_known;
 mod wire;
 
 pub use batch::{BatchDecoder, DecodedBatch};
-pub use chunker::{OpenChunk, RecordChunker, push_records};
 pub use encode::{
     DerivedType, EncodeCounts, EncodedRecords, Hint, RecordEncoder, Target, apply_hint, derive,
     hinted_mapping, schema_hint,
@@ -63,4 +60,3 @@ pub use options::{
     RecursionDepth, Required, StringType, TimestampForm, Unsigned, WriteOptions,
 };
 pub use record::RecordDecoder;
-pub use scan::{ColumnChunk, PieceStream, ScanPlan, Stage, scan_batches, scan_pieces};

@@ -8,7 +8,6 @@ use recordfusion_core::{ColumnProjection, Error, Projection, RecordBlock, Result
 
 use crate::batch::{BatchDecoder, OutputColumn, Restore};
 use crate::column_tree::{self, Node};
-use crate::encode::RECORD;
 use crate::encode::{Hint, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
@@ -111,16 +110,9 @@ impl RecordDecoder {
         }
     }
 
-    /// The columns of rows to write as further records: where records are plain bytes, the column of a table of
-    /// them is whole records.
-    pub fn columns_to_write(&self, schema: &SchemaRef) -> SchemaRef {
-        match (&self.payload, &schema.fields()[..]) {
-            (Payload::Raw, [column]) if column.name() == RAW_COLUMN => {
-                let column = column.as_ref().clone().with_name(RECORD);
-                Arc::new(Schema::new(vec![column]))
-            }
-            _ => Arc::clone(schema),
-        }
+    /// Whether the records are no messages, but bytes or text in one column.
+    pub fn are_plain_records(&self) -> bool {
+        matches!(self.payload, Payload::Raw | Payload::Text { .. })
     }
 
     /// Whether every record is a row, whatever is in it: rows can then be counted without decoding.

@@ -7,7 +7,6 @@ mod option_faults;
 mod option_properties;
 mod options;
 mod properties;
-mod scan;
 mod shredded;
 mod support;
 mod values;

@@ -23,7 +23,9 @@ fn file(len: usize, compressor: &str) -> Vec<u8> {
     let column = BinaryViewArray::from_iter_values(std::iter::repeat_n(record, 1000));
     let batch = RecordBatch::try_from_iter([("record", Arc::new(column) as _)]).expect("one column");
     let options = Options::new().with("compressor", compressor);
-    let writer = RecordioConnector.writer(&batch.schema(), "recordio", &options, None).expect("good options");
+    let writer = RecordioConnector::default()
+        .writer(&batch.schema(), "recordio", &options, None)
+        .expect("good options");
     let (mut chunker, mut assembler) =
         (writer.chunker().expect("good options"), writer.assembler().expect("good options"));
     let mut file = Vec::new();
@@ -106,8 +108,8 @@ fn scans(criterion: &mut Criterion) {
             ("scan", Options::new()),
             ("scan, skipping damage", Options::new().with("on_corruption", "skip")),
         ] {
-            let table =
-                block_on(RecordioConnector.open(std::slice::from_ref(&file), &options)).expect("opens");
+            let table = block_on(RecordioConnector::default().open(std::slice::from_ref(&file), &options))
+                .expect("opens");
             assert_eq!(scan(table.as_ref(), &file), BYTES / len);
             group.bench_function(name, |bencher| bencher.iter(|| scan(table.as_ref(), &file)));
             let mut run_floor = || {

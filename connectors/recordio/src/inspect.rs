@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use recordfusion_core::{
-    ChunkSummary, ContainerOptions, Error, Inspection, RecordFile, Result, ScanCounters, Verification,
-};
+use recordfusion_core::{ChunkSummary, Error, Inspection, RecordFile, Result, ScanCounters, Verification};
+use recordfusion_records::ContainerOptions;
 
 use crate::fault::{Fault, LIMITS};
 use crate::header::{ChunkHeader, Codec, LENGTH_LEN, Layout};

@@ -23,7 +23,7 @@
 )]
 
 pub mod checksum;
-mod connector;
+mod container;
 pub mod fault;
 pub mod framing;
 pub mod header;
@@ -36,4 +36,5 @@ mod scan;
 mod sink;
 pub mod write;
 
-pub use connector::RecordioConnector;
+pub use container::{Recordio, RecordioConnector};
+pub use options::ReadOptions;

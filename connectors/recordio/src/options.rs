@@ -1,14 +1,12 @@
 //! The options of reading.
 
-use std::sync::LazyLock;
-
-use recordfusion_core::{ContainerOptions, Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
-use recordfusion_protobuf::ProtobufOptions;
+use recordfusion_core::{Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
+use recordfusion_records::ContainerOptions;
 
 use crate::fault::LIMITS;
 
-/// The options of the container.
-const CONTAINER: &[OptionInfo] = &[
+/// The options of reading.
+pub(crate) const OPTIONS: &[OptionInfo] = &[
     OnCorruption::OPTION,
     OnTruncated::OPTION,
     OptionInfo::new(
@@ -25,30 +23,22 @@ const CONTAINER: &[OptionInfo] = &[
     OptionInfo::new(Limits::RECORD, "SIZE", "Largest record, by default 256M"),
 ];
 
-/// The options of reading: those of the records, then those of the container.
-pub(crate) static OPTIONS: LazyLock<Vec<OptionInfo>> =
-    LazyLock::new(|| [ProtobufOptions::OPTIONS, CONTAINER].concat());
-
-/// How a table is read.
-#[derive(Debug, Clone)]
-pub(crate) struct ReadOptions {
-    /// What the records are.
-    pub records: ProtobufOptions,
-    /// How they are found in the file.
+/// How files are read.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadOptions {
+    /// What becomes of damage, and how large things may be.
     pub container: ContainerOptions,
     /// Whether rows are counted by headers.
     pub trust_headers: bool,
 }
 
 impl ReadOptions {
-    /// Reads the options.
+    /// Reads the options; other names are not looked at.
     ///
     /// # Errors
-    /// Unknown or contradictory options; a value that its option cannot have.
-    pub fn from_options(options: &Options) -> Result<Self> {
-        options.reject_unknown(&OPTIONS)?;
+    /// A value that its option cannot have.
+    pub(crate) fn from_options(options: &Options) -> Result<Self> {
         Ok(Self {
-            records: ProtobufOptions::from_options(options)?,
             container: ContainerOptions::from_options(options, LIMITS, 4..=u32::MAX.into())?,
             trust_headers: options
                 .choose("trust_headers", &[("true", true), ("false", false)])?

@@ -5,19 +5,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use recordfusion_core::{ByteStream, Error, Options, RecordFile, Result, ScanCounters};
+use recordfusion_core::{ByteStream, Error, RecordFile, Result, ScanCounters};
+use recordfusion_records::ContainerOptions;
 
 use crate::inspect::check_begin;
-use crate::options::ReadOptions;
 use crate::read::{ReadError, RecoveringReader};
 
 /// The bytes of the repaired file: a piece for each intact chunk.
-pub(crate) fn repair(file: RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
-    let options = ReadOptions::from_options(options);
+pub(crate) fn repair(file: RecordFile, options: ContainerOptions, counters: Arc<ScanCounters>) -> ByteStream {
     let open = async move {
-        let container = options?.container;
         let chunks =
-            RecoveringReader::open(file.clone(), 0..file.size, container, Arc::clone(&counters)).await?;
+            RecoveringReader::open(file.clone(), 0..file.size, options, Arc::clone(&counters)).await?;
         let repair = Repair { file, counters, chunks, any_chunk: false };
         Ok::<_, Error>(stream::try_unfold(repair, |mut repair| async move {
             Ok(repair.next().await?.map(|piece| (piece, repair)))

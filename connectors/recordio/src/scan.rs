@@ -1,15 +1,15 @@
-//! Scans of a byte range: record blocks, batches of columns, or row counts.
+//! Scans of a byte range: records, or counts.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ContainerOptions, Error, OnCorruption, OnTruncated, RecordBlock, RecordFile,
-    Result, ScanCounters, ScanRequest,
+    BlockStream, Error, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters, ScanRequest,
 };
-use recordfusion_protobuf::{ScanPlan, scan_batches};
+use recordfusion_records::ContainerOptions;
 
+use crate::options::ReadOptions;
 use crate::read::{
     ChunkSource, HeaderWalk, ReadError, ReadResult, RecoveringReader, Seam, Start, StrictReader,
     is_unfinished,
@@ -104,33 +104,21 @@ fn recovered_records(
     stream::once(open).try_flatten().boxed()
 }
 
-/// The records of a range as columns.
-pub(crate) fn batches(request: ScanRequest, options: ContainerOptions, plan: ScanPlan) -> BatchStream {
-    scan_batches(blocks(&request, options), plan, request)
-}
-
-fn blocks(request: &ScanRequest, options: ContainerOptions) -> BlockStream {
-    records(request.file.clone(), request.range.clone(), options, Arc::clone(&request.counters))
-}
-
-/// Batches without columns, with as many rows as the range has records. They are counted by the chunk headers if
-/// those may be trusted and damage is an error, so that it makes no difference; otherwise by reading.
-pub(crate) fn row_counts(
-    request: &ScanRequest,
-    options: ContainerOptions,
-    trust_headers: bool,
-) -> BatchStream {
-    let by_headers = trust_headers && options.on_corruption == OnCorruption::Error;
-    let counts = match by_headers {
-        true => header_counts(request.clone(), options),
-        false => read_counts(request, options),
-    };
-    recordfusion_core::row_counts(counts, request.limit, request.batch_size)
+/// How many records the range of the request has: by the chunk headers if those may be trusted and damage is an error,
+/// so that it makes no difference; otherwise by reading.
+pub(crate) fn counts(request: &ScanRequest, options: ReadOptions) -> BoxStream<'static, Result<u64>> {
+    let by_headers = options.trust_headers && options.container.on_corruption == OnCorruption::Error;
+    match by_headers {
+        true => header_counts(request.clone(), options.container),
+        false => read_counts(request, options.container),
+    }
 }
 
 /// The number of records of each chunk, by reading it.
 fn read_counts(request: &ScanRequest, options: ContainerOptions) -> BoxStream<'static, Result<u64>> {
-    blocks(request, options).map_ok(|block| block.len() as u64).boxed()
+    let counters = Arc::clone(&request.counters);
+    let blocks = records(request.file.clone(), request.range.clone(), options, counters);
+    blocks.map_ok(|block| block.len() as u64).boxed()
 }
 
 /// The number of records of each chunk by its header; by reading where the chunks before are too many to hop over.

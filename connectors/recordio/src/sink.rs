@@ -1,80 +1,36 @@
-//! Rows to RecordIO files: the writer that the engine drives.
+//! Byte records to RecordIO files: the writer that the engine drives.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, BinaryViewArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Schema, SchemaRef};
 use bytes::Bytes;
-use recordfusion_core::{
-    Assembler, ChunkJob, Chunker, EncodedChunk, Error, MessageType, OptionInfo, Options, Result, Writer,
-};
-use recordfusion_protobuf::{
-    DerivedType, OpenChunk, ProtobufOptions, RecordChunker, RecordEncoder, RecordType, Target, WriteOptions,
-    push_records, record_descriptors,
-};
+use recordfusion_core::{Assembler, ChunkJob, EncodedChunk, Error, OptionInfo, Options, Result};
+use recordfusion_records::{ContainerWriter, OpenChunk};
 
 use crate::header::{Codec, Layout};
 use crate::write::{ChunkRecords, MAX_PAYLOAD, WriteError, WriterOptions};
 
-/// Full name of message types that are made for columns.
-const DERIVED_TYPE: &str = "recordio.Row";
-/// Names of a column of whole records.
-const RECORD: [&str; 2] = ["record", "_record"];
-
 /// The options of writing that say how records become a file.
-const CONTAINER: &[OptionInfo] = &[
+pub(crate) const OPTIONS: &[OptionInfo] = &[
     OptionInfo::new("layout", "go | fluid | elastic", "Layout of chunk headers, by the writer that has it"),
     OptionInfo::new("compressor", "snappy | gzip | none", "Compression of chunks; gzip:9 sets a level"),
     OptionInfo::new("max_chunk_bytes", "SIZE", "Bytes of records of a chunk, by default 32M"),
     OptionInfo::new("max_chunk_records", "NUMBER", "Records of a chunk; by default 1000 in the fluid layout"),
 ];
 
-/// The options of writing: those of the container, of the message type, then of the records.
-pub(crate) static OPTIONS: LazyLock<Vec<OptionInfo>> =
-    LazyLock::new(|| [CONTAINER, ProtobufOptions::TARGET, WriteOptions::OPTIONS].concat());
-
 /// Checks the values of options.
 ///
 /// # Errors
 /// [`Error::Option`] for one that its option cannot have.
 pub(crate) fn check_options(options: &Options) -> Result<()> {
-    WriteOptions::from_options(options)?;
     writer_options(options).map(drop)
 }
 
-/// Plans the writing of rows of `schema`: as messages of the type that the options name, else of `table_type`. If
-/// there is neither, a single column `record` of bytes or text is the records, and other columns become messages of
-/// a type made for them.
+/// Plans the writing of files.
 ///
 /// # Errors
-/// Wrong options; columns that the message type has no field for, or that no message can hold.
-pub(crate) fn writer(
-    schema: &SchemaRef,
-    options: &Options,
-    table_type: Option<&RecordType>,
-) -> Result<Arc<dyn Writer>> {
-    let container = writer_options(options)?;
-    let records = WriteOptions::from_options(options)?;
-    let target = record_descriptors(&[], &ProtobufOptions::from_options(options)?)?;
-    let target = target.or_else(|| table_type.cloned());
-    if target.is_none() && is_record(schema) {
-        return Ok(Arc::new(RecordioWriter { rows: Rows::Records, container, message_type: None }));
-    }
-    let rows = Rows::Messages { schema: Arc::clone(schema), target, options: records };
-    let message_type = rows.encoder()?.and_then(|encoder| message_type(&encoder));
-    Ok(Arc::new(RecordioWriter { rows, container, message_type }))
-}
-
-/// Whether the only column is whole records.
-fn is_record(schema: &Schema) -> bool {
-    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
-    let [column] = &schema.fields()[..] else { return false };
-    let is_bytes = matches!(
-        column.data_type(),
-        Binary | BinaryView | FixedSizeBinary(_) | LargeBinary | LargeUtf8 | Utf8 | Utf8View
-    );
-    is_bytes && RECORD.contains(&column.name().as_str())
+/// As [`check_options`].
+pub(crate) fn writer(options: &Options) -> Result<Arc<dyn ContainerWriter>> {
+    Ok(Arc::new(RecordioWriter { options: writer_options(options)? }))
 }
 
 fn writer_options(options: &Options) -> Result<WriterOptions> {
@@ -127,49 +83,15 @@ fn encode_error(error: &WriteError) -> Error {
     Error::Encode { format: "recordio", reason: error.to_string() }
 }
 
-/// The message type of the records.
-fn message_type(encoder: &RecordEncoder) -> Option<MessageType> {
-    match encoder.derived() {
-        Some(DerivedType { record, descriptors, .. }) => {
-            Some(MessageType { name: record.full_name().to_string(), descriptors: descriptors.clone() })
-        }
-        None => encoder.message().map(RecordType::message_type),
-    }
-}
-
-/// What rows are written as.
-#[derive(Debug)]
-enum Rows {
-    /// As they are.
-    Records,
-    /// As messages of the given type, or of one made for the columns.
-    Messages { schema: SchemaRef, target: Option<RecordType>, options: WriteOptions },
-}
-
-impl Rows {
-    fn encoder(&self) -> Result<Option<RecordEncoder>> {
-        let Self::Messages { schema, target, options } = self else { return Ok(None) };
-        let target =
-            target.as_ref().map_or(Target::Derived(DERIVED_TYPE), |target| Target::Given(target.clone()));
-        RecordEncoder::new(Arc::clone(schema), target, options).map(Some)
-    }
-}
-
-/// Writes files of one kind of records.
+/// Writes files of chunks, back to back.
 #[derive(Debug)]
 struct RecordioWriter {
-    rows: Rows,
-    container: WriterOptions,
-    message_type: Option<MessageType>,
+    options: WriterOptions,
 }
 
-impl Writer for RecordioWriter {
-    fn chunker(&self) -> Result<Box<dyn Chunker>> {
-        let chunk = RecordChunk { records: ChunkRecords::default(), options: self.container.clone() };
-        Ok(match self.rows.encoder()? {
-            Some(encoder) => Box::new(RecordChunker::new(encoder, chunk)),
-            None => Box::new(PlainChunker { chunk, rows: 0 }),
-        })
+impl ContainerWriter for RecordioWriter {
+    fn open_chunk(&self) -> Result<Box<dyn OpenChunk>> {
+        Ok(Box::new(RecordChunk { records: ChunkRecords::default(), options: self.options.clone() }))
     }
 
     fn assembler(&self) -> Result<Box<dyn Assembler>> {
@@ -179,10 +101,6 @@ impl Writer for RecordioWriter {
     /// Chunks stand for themselves: they can follow any others.
     fn appender(&self, _size: u64, _tail: &Bytes) -> Result<Box<dyn Assembler>> {
         self.assembler()
-    }
-
-    fn message_type(&self) -> Option<MessageType> {
-        self.message_type.clone()
     }
 }
 
@@ -213,43 +131,6 @@ impl OpenChunk for RecordChunk {
             Ok(EncodedChunk { header: header.to_vec(), data, rows })
         })
     }
-}
-
-/// Gathers records that are rows of one column of bytes or text.
-struct PlainChunker {
-    chunk: RecordChunk,
-    /// Rows before the batch.
-    rows: u64,
-}
-
-impl Chunker for PlainChunker {
-    fn push(&mut self, batch: &RecordBatch) -> Result<Vec<ChunkJob>> {
-        let records = records_of(batch)?;
-        if let Some(row) = (0..records.len()).find(|&row| records.is_null(row)) {
-            let column = batch.schema_ref().field(0).name().clone();
-            let reason = "it is NULL, and a record cannot be".to_string();
-            return Err(Error::BadValue { column, row: self.rows.saturating_add(row as u64), reason });
-        }
-        self.rows = self.rows.saturating_add(batch.num_rows() as u64);
-        push_records(records.iter().flatten(), &mut self.chunk)
-    }
-
-    fn finish(&mut self) -> Result<Vec<ChunkJob>> {
-        Ok(if self.chunk.is_empty() { Vec::new() } else { vec![self.chunk.close()] })
-    }
-}
-
-/// The only column of a batch as bytes.
-fn records_of(batch: &RecordBatch) -> Result<BinaryViewArray> {
-    let [column] = batch.columns() else {
-        return Err(Error::Schema("the batch has other columns than the writer was made for".to_string()));
-    };
-    let column = match column.data_type() {
-        DataType::FixedSizeBinary(_) => cast(column, &DataType::Binary)?,
-        DataType::Utf8 | DataType::LargeUtf8 => cast(column, &DataType::Utf8View)?,
-        _ => Arc::clone(column),
-    };
-    Ok(cast(&column, &DataType::BinaryView)?.as_binary_view().clone())
 }
 
 /// Puts a file together: chunks, back to back.

@@ -10,21 +10,24 @@ use crate::support::*;
 
 #[test]
 fn possible_headers_are_recognised() {
-    assert_eq!(RecordioConnector.signature_len(), 20);
+    assert_eq!(RecordioConnector::default().signature_len(), 20);
     for fixture in
         fixtures().into_iter().filter(|fixture| fixture.is_valid() && fixture.name != "go-zero.recordio")
     {
-        assert!(RecordioConnector.recognises(&fixture.bytes()[..20]), "{}", fixture.name);
+        assert!(RecordioConnector::default().recognises(&fixture.bytes()[..20]), "{}", fixture.name);
     }
     let header = fixture("worked-go-none.recordio")[..20].to_vec();
     for at in 0..4 {
         let mut other = header.clone();
         other[at] ^= 1;
-        assert!(!RecordioConnector.recognises(&other), "byte {at}");
+        assert!(!RecordioConnector::default().recognises(&other), "byte {at}");
     }
-    assert!(!RecordioConnector.recognises(&header[..19]));
-    assert!(!RecordioConnector.recognises(b""));
-    assert!(!RecordioConnector.recognises(&[4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
+    assert!(!RecordioConnector::default().recognises(&header[..19]));
+    assert!(!RecordioConnector::default().recognises(b""));
+    assert!(
+        !RecordioConnector::default()
+            .recognises(&[4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    );
 }
 
 #[test]
@@ -39,12 +42,12 @@ fn options_are_checked() {
         ),
         (&[("payload", "json")], "option 'payload': 'json' is not one of bytes, text"),
     ] {
-        let error = RecordioConnector.check_options(&options(pairs)).expect_err("wrong option");
+        let error = RecordioConnector::default().check_options(&options(pairs)).expect_err("wrong option");
         assert_eq!(error.to_string(), expected);
     }
-    for option in RecordioConnector.options() {
+    for option in RecordioConnector::default().options() {
         assert!(
-            RecordioConnector.check_options(&Options::new().with(option.name, "")).is_ok(),
+            RecordioConnector::default().check_options(&Options::new().with(option.name, "")).is_ok(),
             "{}",
             option.name
         );
@@ -82,7 +85,8 @@ fn batch_size_and_limit_do_not_change_the_rows() {
 #[test]
 fn records_come_as_bytes_with_their_positions() {
     let file = memory_file(&fixture("go-concat-mixed.recordio"));
-    let blocks = RecordioConnector.records(&file, 0..file.size, &Options::new(), Default::default());
+    let blocks =
+        RecordioConnector::default().records(&file, 0..file.size, &Options::new(), Default::default());
     let blocks: Vec<_> = block_on(blocks.try_collect()).expect("valid file");
     assert_eq!(blocks.len(), 12);
     let mut begins = Vec::new();
@@ -102,7 +106,7 @@ fn an_empty_file_has_no_rows() {
         assert!(found.records.is_empty() && found.error.is_none() && found.lost.is_empty());
         assert_eq!(count(&memory_file(b""), 0..0, &options).expect("no rows"), 0);
     }
-    let table = block_on(RecordioConnector.open(&[], &Options::new())).expect("no file is needed");
+    let table = block_on(RecordioConnector::default().open(&[], &Options::new())).expect("no file is needed");
     assert_eq!(table.schema().fields().len(), 1);
 }
 

@@ -22,7 +22,7 @@ fn valid_files_give_their_records_in_both_policies() {
 fn valid_files_are_described_and_verified() {
     for fixture in fixtures().into_iter().filter(Fixture::is_valid) {
         let file = memory_file(&fixture.bytes());
-        let inspection = block_on(RecordioConnector.inspect(&file)).expect("valid file");
+        let inspection = block_on(RecordioConnector::default().inspect(&file)).expect("valid file");
         let described = inspection.chunks.iter().map(|chunk| {
             let codes = if chunk.kind == "elastic" {
                 ["", "none", "snappy", "gzip"]
@@ -37,7 +37,8 @@ fn valid_files_are_described_and_verified() {
             read(&fixture.bytes(), &fixture.options()).records.iter().map(|record| record.len() as u64).sum();
         let records = fixture.records().len() as u64;
         assert_eq!((inspection.records, inspection.decoded_size), (records, bytes), "{}", fixture.name);
-        let verification = block_on(RecordioConnector.verify(&file, &Options::new())).expect("valid file");
+        let verification =
+            block_on(RecordioConnector::default().verify(&file, &Options::new())).expect("valid file");
         assert_eq!(
             (verification.chunks, verification.records, verification.decoded_size),
             (fixture.chunks().len() as u64, records, bytes),
@@ -100,7 +101,7 @@ fn verify_finds_all_faults() {
         }
         let bytes = fixture.bytes();
         let skipped = read(&bytes, &skip());
-        match block_on(RecordioConnector.verify(&memory_file(&bytes), &Options::new())) {
+        match block_on(RecordioConnector::default().verify(&memory_file(&bytes), &Options::new())) {
             Ok(verification) => {
                 assert_eq!(verification.faults, skipped.lost, "{}", fixture.name);
                 assert_eq!(verification.records as usize, skipped.records.len(), "{}", fixture.name);

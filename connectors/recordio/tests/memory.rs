@@ -55,7 +55,8 @@ fn scan(bytes: &[u8], options: &Options) -> (usize, usize) {
     let options = ["max_chunk_size", "max_decoded_chunk_size"]
         .into_iter()
         .fold(options.clone().with("on_corruption", "skip"), |options, limit| options.with(limit, "8M"));
-    let table = block_on(RecordioConnector.open(std::slice::from_ref(&file), &options)).expect("opens");
+    let table =
+        block_on(RecordioConnector::default().open(std::slice::from_ref(&file), &options)).expect("opens");
     peak(|| {
         let mut batches = table.scan(ScanRequest {
             range: 0..size,

@@ -12,7 +12,7 @@ use crate::support::*;
 /// The repaired file, and what was lost.
 fn repair(bytes: &[u8], options: &Options) -> Result<(Vec<u8>, Vec<LostRegion>)> {
     let counters = Arc::new(ScanCounters::default());
-    let pieces = RecordioConnector.repair(&memory_file(bytes), options, Arc::clone(&counters));
+    let pieces = RecordioConnector::default().repair(&memory_file(bytes), options, Arc::clone(&counters));
     let pieces: Vec<_> = block_on(pieces.try_collect())?;
     let lost = counters.lost_regions.all().into_iter().map(|(_, region)| region).collect();
     Ok((pieces.concat(), lost))
@@ -35,7 +35,8 @@ fn repaired_files_have_the_survivors_and_verify_clean() {
         let again = read(&repaired, &Options::new());
         assert!(again.error.is_none() && again.records == found.records, "{}", fixture.name);
         let verification =
-            block_on(RecordioConnector.verify(&memory_file(&repaired), &Options::new())).expect("sound");
+            block_on(RecordioConnector::default().verify(&memory_file(&repaired), &Options::new()))
+                .expect("sound");
         assert!(verification.faults.is_empty(), "{}", fixture.name);
         if fixture.is_valid() {
             assert!(repaired == bytes, "{}", fixture.name);

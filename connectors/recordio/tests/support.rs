@@ -143,7 +143,7 @@ pub fn skip() -> Options {
 }
 
 pub fn open(file: &RecordFile, options: &Options) -> Result<Arc<dyn Table>> {
-    block_on(RecordioConnector.open(std::slice::from_ref(file), options))
+    block_on(RecordioConnector::default().open(std::slice::from_ref(file), options))
 }
 
 pub fn request(file: &RecordFile, range: Range<u64>, columns: usize) -> ScanRequest {
@@ -269,7 +269,8 @@ pub fn write<R: AsRef<[u8]>>(records: &[R], options: &Options) -> Vec<u8> {
     };
     let batches: Vec<RecordBatch> = records.chunks(10).map(column).collect();
     let schema = column(&[]).schema();
-    let writer = RecordioConnector.writer(&schema, "recordio", options, None).expect("good options");
+    let writer =
+        RecordioConnector::default().writer(&schema, "recordio", options, None).expect("good options");
     write_batches(writer.as_ref(), &batches).expect("can be written")
 }
 

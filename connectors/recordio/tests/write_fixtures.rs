@@ -48,7 +48,8 @@ fn shape(bytes: &[u8]) -> Vec<(String, String, u64, u64)> {
     use futures::executor::block_on;
     use recordfusion_core::Connector;
     let inspection =
-        block_on(recordfusion_recordio::RecordioConnector.inspect(&memory_file(bytes))).expect("valid");
+        block_on(recordfusion_recordio::RecordioConnector::default().inspect(&memory_file(bytes)))
+            .expect("valid");
     inspection
         .chunks
         .into_iter()

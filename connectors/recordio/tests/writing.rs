@@ -18,7 +18,7 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
 
 /// The file of a batch, and the descriptors that belong beside it.
 fn written(batch: &RecordBatch, options: &Options) -> recordfusion_core::Result<(Vec<u8>, Option<Vec<u8>>)> {
-    let writer = RecordioConnector.writer(&batch.schema(), "recordio", options, None)?;
+    let writer = RecordioConnector::default().writer(&batch.schema(), "recordio", options, None)?;
     Ok((
         write_batches(writer.as_ref(), std::slice::from_ref(batch))?,
         writer.message_type().map(|message| message.descriptor_set()),
@@ -51,7 +51,7 @@ fn a_single_column_of_bytes_or_text_is_the_records() {
 fn a_record_that_is_null_is_refused() {
     let writer = {
         let column = StringArray::from(vec!["a"; 3]);
-        RecordioConnector.writer(
+        RecordioConnector::default().writer(
             &batch(vec![("record", Arc::new(column))]).schema(),
             "recordio",
             &Options::new(),
@@ -96,7 +96,7 @@ fn messages_of_a_given_type_are_written() {
     let columns = table.schema().fields().len();
     let (batches, error) = scan(table.as_ref(), request(&file, 0..file.size, columns));
     assert!(error.is_none());
-    let by_options = RecordioConnector.writer(table.schema(), "recordio", &given, None);
+    let by_options = RecordioConnector::default().writer(table.schema(), "recordio", &given, None);
     let by_table = table.writer(table.schema(), "recordio", &Options::new());
     for writer in [by_options, by_table] {
         let writer = writer.expect("the columns fit the type");
@@ -138,8 +138,9 @@ fn wrong_options_are_refused() {
         (&[("max_chunk_records", "0")], "option 'max_chunk_records': '0' is not a whole number from 1 on"),
         (&[("null_items", "maybe")], "option 'null_items': 'maybe' is not one of error, drop, wrap"),
     ] {
-        let error =
-            RecordioConnector.writer(&schema, "recordio", &options(pairs), None).expect_err("wrong option");
+        let error = RecordioConnector::default()
+            .writer(&schema, "recordio", &options(pairs), None)
+            .expect_err("wrong option");
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -61,7 +61,7 @@ fn open(bytes: &[u8]) -> (RecordFile, Arc<dyn Table>) {
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
     let file = RecordFile { store, location, size, name: "file".into(), e_tag: None };
-    let table = block_on(RiegeliConnector.open(std::slice::from_ref(&file), &Options::new()));
+    let table = block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), &Options::new()));
     (file, table.expect("valid file"))
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use recordfusion_core::{
-    ChunkSummary, ContainerOptions, Inspection, LostRegion, RecordFile, Result, ScanCounters, Verification,
+    ChunkSummary, Inspection, LostRegion, RecordFile, Result, ScanCounters, Verification,
 };
+use recordfusion_records::ContainerOptions;
 
 use crate::array_record::Footer;
 use crate::compression::Codec;

@@ -26,7 +26,7 @@
 
 pub mod array_record;
 pub mod compression;
-mod connector;
+mod container;
 mod cursor;
 pub mod decoder;
 pub mod fault;
@@ -50,4 +50,4 @@ mod wire;
 )]
 pub mod write;
 
-pub use connector::RiegeliConnector;
+pub use container::{Riegeli, RiegeliConnector};

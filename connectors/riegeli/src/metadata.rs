@@ -61,35 +61,6 @@ impl RecordsMetadata {
     }
 }
 
-/// What files say of themselves besides the type of their records: files made of them say it too.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Remarks {
-    comments: Vec<String>,
-    extensions: Vec<Bytes>,
-}
-
-impl Remarks {
-    /// Adds what another file says, if it is new.
-    pub(crate) fn add(&mut self, metadata: &RecordsMetadata) {
-        let comment = metadata.file_comment.iter().filter(|comment| !comment.is_empty());
-        let new: Vec<_> = comment.filter(|comment| !self.comments.contains(comment)).cloned().collect();
-        self.comments.extend(new);
-        if !metadata.extensions.is_empty() && !self.extensions.contains(&metadata.extensions) {
-            self.extensions.push(metadata.extensions.clone());
-        }
-    }
-
-    /// The comments, a line each.
-    pub(crate) fn comment(&self) -> Option<String> {
-        (!self.comments.is_empty()).then(|| self.comments.join("\n"))
-    }
-
-    /// The extensions of all files.
-    pub(crate) fn extensions(&self) -> Bytes {
-        self.extensions.concat().into()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

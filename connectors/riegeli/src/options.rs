@@ -1,14 +1,12 @@
 //! The options of reading.
 
-use std::sync::LazyLock;
-
-use recordfusion_core::{ContainerOptions, Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
-use recordfusion_protobuf::ProtobufOptions;
+use recordfusion_core::{Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
+use recordfusion_records::ContainerOptions;
 
 use crate::fault::{LIMITS, MAX_CHUNK_SIZE};
 
-/// The options of the container.
-const CONTAINER: &[OptionInfo] = &[
+/// The options of reading.
+pub(crate) const OPTIONS: &[OptionInfo] = &[
     OnCorruption::OPTION,
     OnTruncated::OPTION,
     OptionInfo::new(
@@ -24,29 +22,10 @@ const CONTAINER: &[OptionInfo] = &[
     OptionInfo::new(Limits::RECORD, "SIZE", "Largest record, by default and at most 1G"),
 ];
 
-/// The options of reading: those of the records, then those of the container.
-pub(crate) static OPTIONS: LazyLock<Vec<OptionInfo>> =
-    LazyLock::new(|| [ProtobufOptions::OPTIONS, CONTAINER].concat());
-
-/// How a table is read.
-#[derive(Debug, Clone)]
-pub(crate) struct ReadOptions {
-    /// What the records are.
-    pub records: ProtobufOptions,
-    /// How they are found in the file.
-    pub container: ContainerOptions,
-}
-
-impl ReadOptions {
-    /// Reads the options.
-    ///
-    /// # Errors
-    /// Unknown or contradictory options; a value that its option cannot have.
-    pub fn from_options(options: &Options) -> Result<Self> {
-        options.reject_unknown(&OPTIONS)?;
-        Ok(Self {
-            records: ProtobufOptions::from_options(options)?,
-            container: ContainerOptions::from_options(options, LIMITS, 1..=MAX_CHUNK_SIZE)?,
-        })
-    }
+/// Reads them; other names are not looked at.
+///
+/// # Errors
+/// A value that its option cannot have.
+pub(crate) fn container_options(options: &Options) -> Result<ContainerOptions> {
+    ContainerOptions::from_options(options, LIMITS, 1..=MAX_CHUNK_SIZE)
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use recordfusion_core::{ByteStream, Error, Options, RecordBlock, RecordFile, Result, ScanCounters};
+use recordfusion_core::{ByteStream, Error, RecordBlock, RecordFile, Result, ScanCounters};
+use recordfusion_records::ContainerOptions;
 
 use crate::array_record::Footer;
 use crate::compression::Codec;
@@ -14,7 +15,6 @@ use crate::fault::{ChunkFault, Fault};
 use crate::header::ChunkKind;
 use crate::inspect::{has_leftovers, read_footer};
 use crate::metadata::RecordsMetadata;
-use crate::options::ReadOptions;
 use crate::read::index::data_part_of_damaged;
 use crate::read::{ChunkData, ChunkScan, Damage, ReadError, SIGNATURE_LEN, check_signature};
 use crate::write::{
@@ -26,10 +26,9 @@ use crate::write::{
 /// decoded, chunks of unknown types without records, and a new index if the file has one. Of transposed chunks with bytes
 /// that belong to no field, the records are stored in a simple chunk. Padding is left out, and so are metadata of other
 /// files that were appended, which no reader looks at.
-pub(crate) fn repair(file: RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
-    let options = ReadOptions::from_options(options);
+pub(crate) fn repair(file: RecordFile, options: ContainerOptions, counters: Arc<ScanCounters>) -> ByteStream {
     let open = async move {
-        let (repair, begin) = Repair::open(file, options?, counters).await?;
+        let (repair, begin) = Repair::open(file, options, counters).await?;
         let rest = stream::try_unfold(repair, |mut repair| async move {
             Ok::<_, Error>(repair.next().await?.map(|piece| (piece, repair)))
         });
@@ -66,7 +65,7 @@ impl Repair {
     /// The repair, and what the new file begins with.
     async fn open(
         file: RecordFile,
-        options: ReadOptions,
+        options: ContainerOptions,
         counters: Arc<ScanCounters>,
     ) -> Result<(Self, Bytes)> {
         let part = data_part_of_damaged(&file, &counters).await?;
@@ -82,7 +81,7 @@ impl Repair {
         } else {
             Output::Riegeli(FileWriter::create(&WriterOptions::default(), &mut begin))
         };
-        let container = options.container.skipping();
+        let container = options.skipping();
         let chunks = ChunkScan::new(part.clone(), 0..part.size, container, Arc::clone(&counters));
         let chunks = chunks.with_all_data().with_firm_limits();
         let decoder = ChunkDecoder::with_limits(container.limits);
@@ -215,7 +214,8 @@ mod tests {
             let (location, size) = (Path::from("file"), bytes.len() as u64);
             block_on(store.put(&location, bytes.clone().into())).expect("memory takes it");
             let file = RecordFile { store, location, size, e_tag: None, name: "file".into() };
-            let pieces = repair(file, &Options::new(), Arc::default());
+            let options = crate::options::container_options(&Default::default()).expect("no options");
+            let pieces = repair(file, options, Arc::default());
             let repaired = block_on(pieces.try_collect::<Vec<_>>()).expect("sound").concat();
             assert!(repaired == bytes, "{text:?}");
         }

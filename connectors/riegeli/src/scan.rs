@@ -1,17 +1,16 @@
-//! Scans of a byte range: record blocks, batches of columns, or row counts.
+//! Scans of a byte range: records, transposed chunks for columns, or counts.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ColumnBounds, ContainerOptions, Error, LARGE_BLOCK, OnCorruption, OnTruncated,
-    Piece, RecordBlock, RecordFile, Result, ScanCounters, ScanRequest,
+    BlockStream, ColumnBounds, Error, Limits, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result,
+    ScanCounters, ScanRequest,
 };
-use recordfusion_protobuf::{
-    BatchDecoder, ColumnChunk, PieceStream, ScanPlan, Stage, scan_batches, scan_pieces,
-};
+use recordfusion_protobuf::BatchDecoder;
+use recordfusion_records::{ColumnChunk, ContainerOptions, ItemStream, LARGE_BLOCK, ScanItem};
 
 use crate::decoder::ChunkDecoder;
 use crate::header::ChunkKind;
@@ -52,22 +51,8 @@ async fn part_to_read(
     Ok((part, ContainerOptions { on_truncated, ..options }))
 }
 
-/// The records of a range as columns.
-pub(crate) fn batches(request: ScanRequest, options: ContainerOptions, plan: ScanPlan) -> BatchStream {
-    let readers: ColumnReaders =
-        plan.decoders().filter_map(|(stage, decoder)| Some((stage, ColumnReader::new(decoder)?))).collect();
-    if readers.is_empty() {
-        return scan_batches(blocks(&request, options), plan, request);
-    }
-    scan_pieces(pieces(&request, options, readers), plan, request)
-}
-
-fn blocks(request: &ScanRequest, options: ContainerOptions) -> BlockStream {
-    records(request.file.clone(), request.range.clone(), options, Arc::clone(&request.counters))
-}
-
-/// The chunks of a range: large transposed ones as they are, the records of the others.
-fn pieces(request: &ScanRequest, options: ContainerOptions, readers: ColumnReaders) -> PieceStream {
+/// What the range of the request has for a scan: large transposed chunks as they are, the records of the others.
+pub(crate) fn items(request: &ScanRequest, options: ContainerOptions) -> ItemStream<TransposedChunk> {
     let (file, range, counters) =
         (request.file.clone(), request.range.clone(), Arc::clone(&request.counters));
     let large = Large { rows: request.batch_size, bytes: LARGE_BLOCK };
@@ -75,85 +60,97 @@ fn pieces(request: &ScanRequest, options: ContainerOptions, readers: ColumnReade
         let (part, options) = part_to_read(&file, options, &counters).await?;
         let mut blocks = BlockReader::new(part, range, options, Arc::clone(&counters));
         blocks.keep_large(large);
-        let shared = Arc::new(Mutex::new((ChunkDecoder::with_limits(options.limits), readers)));
-        let context = Transposed { file, on_corruption: options.on_corruption, counters, shared };
-        Ok::<_, Error>(stream::try_unfold((blocks, context), |(mut blocks, context)| async move {
-            let piece = match blocks.next().await.map_err(ReadError::of(&context.file))? {
+        let source = Arc::new(Source { file, on_corruption: options.on_corruption, counters });
+        Ok::<_, Error>(stream::try_unfold((blocks, source), |(mut blocks, source)| async move {
+            let item = match blocks.next().await.map_err(ReadError::of(&source.file))? {
                 None => return Ok(None),
-                Some(Piece::Records(block)) => Piece::Records(block),
-                Some(Piece::Chunk(chunk)) => {
-                    let chunk: Box<dyn ColumnChunk> =
-                        Box::new(TransposedChunk { chunk, table: None, of: context.clone() });
-                    Piece::Chunk(chunk)
+                Some(ScanItem::Records(block)) => ScanItem::Records(block),
+                Some(ScanItem::Chunk(chunk)) => {
+                    ScanItem::Chunk(TransposedChunk { chunk, header: None, source: Arc::clone(&source) })
                 }
             };
-            Ok(Some((piece, (blocks, context))))
+            Ok(Some((item, (blocks, source))))
         }))
     };
     stream::once(open).try_flatten().boxed()
 }
 
-/// One for each decoder of the scan that can do without records.
-type ColumnReaders = Vec<(Stage, ColumnReader)>;
-
-/// What the transposed chunks of a range share.
-#[derive(Clone)]
-struct Transposed {
+/// Where the transposed chunks of a range come from, and where they are counted.
+struct Source {
     file: RecordFile,
     on_corruption: OnCorruption,
     counters: Arc<ScanCounters>,
-    /// One chunk at a time uses them.
-    shared: Arc<Mutex<(ChunkDecoder, ColumnReaders)>>,
+}
+
+/// Takes the columns of one projection from transposed chunks.
+pub struct ChunkColumns {
+    chunks: ChunkDecoder,
+    /// `None` if the projection takes whole records.
+    columns: Option<ColumnReader>,
+}
+
+impl ChunkColumns {
+    pub(crate) fn new(decoder: &BatchDecoder, limits: Limits) -> Self {
+        Self { chunks: ChunkDecoder::with_limits(limits), columns: ColumnReader::new(decoder) }
+    }
 }
 
 /// A transposed chunk that is read, but not decoded.
-struct TransposedChunk {
+pub struct TransposedChunk {
     chunk: ChunkData,
     /// The state machine header, if it was needed before the rest.
-    table: Option<Header>,
-    of: Transposed,
+    header: Option<Header>,
+    source: Arc<Source>,
 }
 
 impl ColumnChunk for TransposedChunk {
-    fn columns(&mut self, stage: Stage, decoder: &mut BatchDecoder) -> Option<RecordBatch> {
-        let Transposed { file, counters, shared, .. } = &self.of;
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let (chunks, readers) = &mut *shared;
-        let (_, reader) = readers.iter_mut().find(|(reads, _)| *reads == stage)?;
-        let place = (&self.chunk.chunk.header, self.chunk.chunk.begin, &self.chunk.data, self.table.take());
-        let decode = || chunks.decode_columns(place, reader, decoder, &file.name, counters);
+    type Reader = ChunkColumns;
+
+    fn columns(&mut self, reader: &mut ChunkColumns, decoder: &mut BatchDecoder) -> Option<RecordBatch> {
+        let ChunkColumns { chunks, columns } = reader;
+        let columns = columns.as_mut()?;
+        let Source { file, counters, .. } = self.source.as_ref();
+        let place = (&self.chunk.chunk.header, self.chunk.chunk.begin, &self.chunk.data, self.header.take());
+        let decode = || chunks.decode_columns(place, columns, decoder, &file.name, counters);
         let rows = counters.decode_time.time(decode);
         counters.bytes_decompressed.add(chunks.take_decompressed_bytes());
         counters.chunks_shredded.add(u64::from(rows.is_ok()));
         rows.ok()
     }
 
-    fn bounds(&mut self, decoder: &BatchDecoder, column: usize) -> Option<ColumnBounds> {
-        if self.table.is_none() {
-            let Transposed { counters, shared, .. } = &self.of;
-            let (chunks, _) = &mut *shared.lock().unwrap_or_else(PoisonError::into_inner);
-            self.table = counters.decode_time.time(|| chunks.table(&self.chunk.data)).ok();
+    fn bounds(
+        &mut self,
+        reader: &mut ChunkColumns,
+        decoder: &BatchDecoder,
+        column: usize,
+    ) -> Option<ColumnBounds> {
+        reader.columns.as_ref()?;
+        if self.header.is_none() {
+            let (chunks, counters) = (&mut reader.chunks, &self.source.counters);
+            self.header = counters.decode_time.time(|| chunks.table(&self.chunk.data)).ok();
             counters.bytes_decompressed.add(chunks.take_decompressed_bytes());
         }
-        column_bounds(self.table.as_ref()?, decoder, column)
+        column_bounds(self.header.as_ref()?, decoder, column)
     }
 
-    fn records(&mut self) -> Result<Option<RecordBlock>> {
-        let Transposed { file, on_corruption, counters, shared } = &self.of;
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let block = self.chunk.records(&mut shared.0, *on_corruption, file, counters);
+    fn records(&mut self, reader: &mut ChunkColumns) -> Result<Option<RecordBlock>> {
+        let Source { file, on_corruption, counters } = self.source.as_ref();
+        let block = self.chunk.records(&mut reader.chunks, *on_corruption, file, counters);
         block.map_err(ReadError::of(file))
     }
 }
 
-/// Batches without columns, with as many rows as the range has records: by chunk headers if damage is an error, so
-/// that it makes no difference; otherwise by reading.
-pub(crate) fn row_counts(request: &ScanRequest, options: ContainerOptions) -> BatchStream {
-    let counts = match options.on_corruption {
+/// How many records the range of the request has: by chunk headers if damage is an error, so that it makes no
+/// difference; otherwise by reading.
+pub(crate) fn counts(request: &ScanRequest, options: ContainerOptions) -> BoxStream<'static, Result<u64>> {
+    match options.on_corruption {
         OnCorruption::Error => header_counts(request, options),
-        OnCorruption::Skip => blocks(request, options).map_ok(|block| block.len() as u64).boxed(),
-    };
-    recordfusion_core::row_counts(counts, request.limit, request.batch_size)
+        OnCorruption::Skip => {
+            let counters = Arc::clone(&request.counters);
+            let blocks = records(request.file.clone(), request.range.clone(), options, counters);
+            blocks.map_ok(|block| block.len() as u64).boxed()
+        }
+    }
 }
 
 /// Bytes of a file whose headers are read one after another: one header says where the next one is.

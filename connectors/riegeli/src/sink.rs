@@ -1,20 +1,14 @@
-//! Rows to Riegeli and ArrayRecord files: the writer that the engine drives.
+//! Byte records to Riegeli and ArrayRecord files: the writer that the engine drives.
 
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
-use recordfusion_core::{
-    Assembler, ChunkJob, Chunker, EncodedChunk, Error, OptionInfo, Options, Result, Writer,
-};
-use recordfusion_protobuf::{
-    ArrowSchemaHint, OpenChunk, ProtobufOptions, RecordChunker, RecordEncoder, RecordType, Target,
-    WriteOptions, record_descriptors, schema_hint,
-};
+use recordfusion_core::{Assembler, ChunkJob, EncodedChunk, Error, OptionInfo, Options, Result};
+use recordfusion_records::{ContainerWriter, FileDescription, OpenChunk};
 
 use crate::header::ChunkHeader;
-use crate::metadata::{RecordsMetadata, Remarks};
+use crate::metadata::RecordsMetadata;
 use crate::read::index::ends_with_index;
 use crate::write::{
     self, ArrayRecordOptions, ArrayRecordWriter, ChunkEncoder, ChunkRecords, FileWriter, WriteError,
@@ -23,11 +17,9 @@ use crate::write::{
 
 /// The extensions of ArrayRecord files.
 const ARRAY_RECORD: [&str; 2] = ["array_record", "arrayrecord"];
-/// Full name of message types that are made for columns.
-const DERIVED_TYPE: &str = "riegeli.Row";
 
 /// The options of writing that say how records become a file.
-const CONTAINER: &[OptionInfo] = &[
+pub(crate) const OPTIONS: &[OptionInfo] = &[
     OptionInfo::new(
         "writer_options",
         "TEXT",
@@ -58,57 +50,63 @@ const CONTAINER: &[OptionInfo] = &[
     OptionInfo::new("file_comment", "TEXT", "A comment for the file's metadata"),
 ];
 
-/// The options of writing: those of the container, of the message type, then of the records.
-pub(crate) static OPTIONS: LazyLock<Vec<OptionInfo>> =
-    LazyLock::new(|| [CONTAINER, ProtobufOptions::TARGET, WriteOptions::OPTIONS].concat());
-
-/// Writes files of one message type.
+/// Writes files of one kind of records.
 #[derive(Debug)]
 struct RiegeliWriter {
-    schema: SchemaRef,
-    target: Option<RecordType>,
-    records: WriteOptions,
-    container: Container,
+    container: FileOptions,
     /// The metadata message; none for ArrayRecord files.
     metadata: Vec<u8>,
 }
 
 /// How records become a file.
 #[derive(Debug, Clone)]
-enum Container {
+enum FileOptions {
     Riegeli(WriterOptions),
     ArrayRecord(ArrayRecordOptions),
 }
 
-/// Plans the writing of rows of `schema`, as messages of `table_type` if the options name no other type, and of
-/// a type made for the columns if there is neither.
+/// Whether files of this extension are ArrayRecord files.
+pub(crate) fn is_array_record(extension: &str) -> bool {
+    ARRAY_RECORD.contains(&extension)
+}
+
+/// Plans the writing of files whose records are as in `description`.
 ///
 /// # Errors
-/// Wrong options; columns that the message type has no field for, or that no message can hold.
+/// Wrong options; descriptors that lack one of another file.
 pub(crate) fn writer(
-    schema: &SchemaRef,
     extension: &str,
     options: &Options,
-    table_type: Option<&RecordType>,
-    remarks: &Remarks,
-) -> Result<Arc<dyn Writer>> {
-    let records = WriteOptions::from_options(options)?;
-    let target = record_descriptors(&[], &ProtobufOptions::from_options(options)?)?;
-    let target = target.or_else(|| table_type.cloned());
+    description: FileDescription,
+) -> Result<Arc<dyn ContainerWriter>> {
     let container = container(extension, options)?;
-    let encoder = record_encoder(schema, target.as_ref(), &records)?;
     let metadata = match &container {
-        Container::Riegeli(writer_options) => RecordsMetadata {
-            file_comment: options.get("file_comment").map(str::to_string).or_else(|| remarks.comment()),
-            record_writer_options: Some(writer_options.to_string()),
-            extensions: remarks.extensions(),
-            ..metadata(schema, &encoder, target.as_ref(), &records)?
+        FileOptions::Riegeli(writer_options) => {
+            let comment = options.get("file_comment").map(str::to_string);
+            metadata(description, comment, writer_options)?.encode().to_vec()
         }
-        .encode()
-        .to_vec(),
-        Container::ArrayRecord(_) => Vec::new(),
+        FileOptions::ArrayRecord(_) => Vec::new(),
     };
-    Ok(Arc::new(RiegeliWriter { schema: Arc::clone(schema), target, records, container, metadata }))
+    Ok(Arc::new(RiegeliWriter { container, metadata }))
+}
+
+/// What the metadata say of the records (section 6.1).
+fn metadata(
+    description: FileDescription,
+    comment: Option<String>,
+    writer_options: &WriterOptions,
+) -> Result<RecordsMetadata> {
+    let FileDescription { message_type, descriptors, arrow_schema, inherited } = description;
+    let files = descriptor_files(&descriptors, message_type.as_deref().unwrap_or_default());
+    Ok(RecordsMetadata {
+        file_comment: comment.or_else(|| inherited.comment()),
+        record_type_name: message_type,
+        file_descriptors: files.map_err(|fault| encode_error(&fault))?,
+        record_writer_options: Some(writer_options.to_string()),
+        arrow_schema,
+        extensions: inherited.extensions.concat().into(),
+        ..RecordsMetadata::default()
+    })
 }
 
 /// Checks the values of options that are meant for files of either kind.
@@ -116,18 +114,17 @@ pub(crate) fn writer(
 /// # Errors
 /// Values that neither accepts; the error is that of Riegeli files.
 pub(crate) fn check_options(options: &Options) -> Result<()> {
-    WriteOptions::from_options(options)?;
     let [riegeli, array_record] = ["riegeli", "array_record"].map(|kind| container(kind, options));
     if array_record.is_ok() { Ok(()) } else { riegeli.map(drop) }
 }
 
-fn container(extension: &str, options: &Options) -> Result<Container> {
+fn container(extension: &str, options: &Options) -> Result<FileOptions> {
     let text = container_text(options);
     let bad = |error: write::OptionsError| Error::Schema(error.to_string());
-    if ARRAY_RECORD.contains(&extension) {
-        return text.parse().map(Container::ArrayRecord).map_err(bad);
+    if is_array_record(extension) {
+        return text.parse().map(FileOptions::ArrayRecord).map_err(bad);
     }
-    text.parse().map(Container::Riegeli).map_err(bad)
+    text.parse().map(FileOptions::Riegeli).map_err(bad)
 }
 
 /// The single options behind those in text form, in text form.
@@ -151,56 +148,23 @@ fn container_text(options: &Options) -> String {
     items.collect::<Vec<_>>().join(",")
 }
 
-fn record_encoder(
-    schema: &SchemaRef,
-    target: Option<&RecordType>,
-    options: &WriteOptions,
-) -> Result<RecordEncoder> {
-    let target = target.map_or(Target::Derived(DERIVED_TYPE), |target| Target::Given(target.clone()));
-    RecordEncoder::new(Arc::clone(schema), target, options)
-}
-
-/// What the metadata say of the records (section 6.1).
-fn metadata(
-    schema: &SchemaRef,
-    encoder: &RecordEncoder,
-    target: Option<&RecordType>,
-    records: &WriteOptions,
-) -> Result<RecordsMetadata> {
-    let name = encoder.message().map(RecordType::full_name);
-    let files = match (encoder.derived(), target) {
-        (Some(derived), _) => derived.descriptors.clone(),
-        (None, Some(target)) => target.file_descriptors(),
-        (None, None) => Vec::new(),
-    };
-    let files = descriptor_files(&files, name.unwrap_or_default());
-    Ok(RecordsMetadata {
-        record_type_name: name.map(str::to_string),
-        file_descriptors: files.map_err(|fault| encode_error(&fault))?,
-        arrow_schema: (records.arrow_schema_hint == ArrowSchemaHint::Write)
-            .then(|| schema_hint(schema).into()),
-        ..RecordsMetadata::default()
-    })
-}
-
 fn encode_error(error: &dyn std::error::Error) -> Error {
     Error::Encode { format: "riegeli", reason: error.to_string() }
 }
 
-impl Writer for RiegeliWriter {
-    fn chunker(&self) -> Result<Box<dyn Chunker>> {
-        let encoder = record_encoder(&self.schema, self.target.as_ref(), &self.records)?;
+impl ContainerWriter for RiegeliWriter {
+    fn open_chunk(&self) -> Result<Box<dyn OpenChunk>> {
         let encoders = Encoders { container: self.container.clone(), idle: Arc::default() };
-        Ok(Box::new(RecordChunker::new(encoder, RecordChunk { records: ChunkRecords::default(), encoders })))
+        Ok(Box::new(RecordChunk { records: ChunkRecords::default(), encoders }))
     }
 
     fn assembler(&self) -> Result<Box<dyn Assembler>> {
         Ok(match &self.container {
-            Container::Riegeli(options) => {
+            FileOptions::Riegeli(options) => {
                 let begin = Begin::New { metadata: self.metadata.clone() };
                 Box::new(RiegeliAssembler { options: options.clone(), begin, file: None })
             }
-            Container::ArrayRecord(options) => {
+            FileOptions::ArrayRecord(options) => {
                 Box::new(ArrayRecordAssembler { options: options.clone(), file: None })
             }
         })
@@ -212,7 +176,7 @@ impl Writer for RiegeliWriter {
 
     fn appender(&self, size: u64, tail: &Bytes) -> Result<Box<dyn Assembler>> {
         let options = match &self.container {
-            Container::Riegeli(options) if !ends_with_index(size, tail) => options,
+            FileOptions::Riegeli(options) if !ends_with_index(size, tail) => options,
             _ => {
                 let reason = "an ArrayRecord file ends with an index, so that nothing can be added to it";
                 return Err(Error::Unsupported(reason.to_string()));
@@ -225,8 +189,10 @@ impl Writer for RiegeliWriter {
 
     fn parallelism(&self) -> Option<usize> {
         match &self.container {
-            Container::Riegeli(options) => usize::try_from(options.parallelism).ok().filter(|&most| most > 0),
-            Container::ArrayRecord(_) => None,
+            FileOptions::Riegeli(options) => {
+                usize::try_from(options.parallelism).ok().filter(|&most| most > 0)
+            }
+            FileOptions::ArrayRecord(_) => None,
         }
     }
 }
@@ -257,7 +223,7 @@ impl OpenChunk for RecordChunk {
     }
 }
 
-impl Container {
+impl FileOptions {
     fn has_room(&self, chunk: &ChunkRecords, len: usize) -> bool {
         match self {
             Self::Riegeli(options) => chunk.fits(len, options.chunk_size()),
@@ -276,7 +242,7 @@ impl Container {
 /// Encoders of chunks, as many as work at a time; what is idle is used again.
 #[derive(Clone)]
 struct Encoders {
-    container: Container,
+    container: FileOptions,
     idle: Arc<Mutex<Idle>>,
 }
 

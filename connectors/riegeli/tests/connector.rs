@@ -12,14 +12,14 @@ use crate::support::*;
 #[test]
 fn only_the_whole_signature_is_recognised() {
     let file = fixture("riegeli/one_record.riegeli");
-    assert_eq!(RiegeliConnector.signature_len(), 64);
-    assert!(RiegeliConnector.recognises(&file[..64]));
-    assert!(!RiegeliConnector.recognises(&file[..63]));
-    assert!(!RiegeliConnector.recognises(b""));
+    assert_eq!(RiegeliConnector::default().signature_len(), 64);
+    assert!(RiegeliConnector::default().recognises(&file[..64]));
+    assert!(!RiegeliConnector::default().recognises(&file[..63]));
+    assert!(!RiegeliConnector::default().recognises(b""));
     for at in 0..64 {
         let mut other = file[..64].to_vec();
         other[at] ^= 1;
-        assert!(!RiegeliConnector.recognises(&other), "byte {at}");
+        assert!(!RiegeliConnector::default().recognises(&other), "byte {at}");
     }
 }
 
@@ -27,7 +27,7 @@ fn only_the_whole_signature_is_recognised() {
 fn unknown_options_are_refused() {
     let file = memory_file(&fixture("riegeli/one_record.riegeli"));
     let options = Options::new().with("mesage_type", "a.B");
-    let outcome = block_on(RiegeliConnector.open(&[file], &options));
+    let outcome = block_on(RiegeliConnector::default().open(&[file], &options));
     assert!(matches!(outcome, Err(Error::UnknownOption { .. })), "{outcome:?}");
 }
 
@@ -102,8 +102,11 @@ fn a_file_of_no_bytes_has_no_records() {
         let (batches, error) = scan(table.as_ref(), request(&file, 0..0, columns));
         assert!(batches.is_empty() && error.is_none());
     }
-    assert!(block_on(RiegeliConnector.inspect(&file)).expect("valid").chunks.is_empty());
-    assert_eq!(block_on(RiegeliConnector.verify(&file, &Options::new())).expect("valid"), Default::default());
+    assert!(block_on(RiegeliConnector::default().inspect(&file)).expect("valid").chunks.is_empty());
+    assert_eq!(
+        block_on(RiegeliConnector::default().verify(&file, &Options::new())).expect("valid"),
+        Default::default()
+    );
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn files_of_one_type_make_one_table() {
     let names =
         ["simple_zstd", "transposed_zstd", "simple_zstd", "metadata_type_only", "many_chunks_simple_zstd"];
     let files = names.map(|name| memory_file(&fixture(&format!("riegeli/{name}.riegeli"))));
-    let table = block_on(RiegeliConnector.open(&files, &Options::new())).expect("the same type");
+    let table = block_on(RiegeliConnector::default().open(&files, &Options::new())).expect("the same type");
     assert_eq!(table.schema(), open(&files[0]).expect("valid file").schema());
 }
 
@@ -184,6 +187,6 @@ fn a_limit_names_its_option() {
         let found = scan_range(&file, 0..file.size, &skipping);
         assert!(found.records.is_empty() && found.lost[0].reason.contains(option), "{:?}", found.lost);
     }
-    let wrong = RiegeliConnector.check_options(&options(&[("max_chunk_size", "2G")]));
+    let wrong = RiegeliConnector::default().check_options(&options(&[("max_chunk_size", "2G")]));
     assert!(wrong.expect_err("too much").to_string().contains("from 1 to 1073741824"));
 }

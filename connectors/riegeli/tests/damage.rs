@@ -152,7 +152,7 @@ fn verification_finds_all_damage() {
         let name = case["file"].as_str().expect("a text");
         let file = memory_file(&fixture(&format!("riegeli/{name}")));
         let regions = lost_regions(&case["recovery"]);
-        match block_on(RiegeliConnector.verify(&file, &Options::new())) {
+        match block_on(RiegeliConnector::default().verify(&file, &Options::new())) {
             Ok(verification) => {
                 let faults: Vec<(u64, u64)> =
                     verification.faults.iter().map(|fault| (fault.begin, fault.end)).collect();

@@ -59,9 +59,10 @@ fn every_file_gives_its_records() {
         assert_eq!(records.len() as u64, number(&entry["records"]), "{name}");
         assert!(records == expected, "{name}");
 
-        let inspection = block_on(RiegeliConnector.inspect(&file)).expect("valid file");
+        let inspection = block_on(RiegeliConnector::default().inspect(&file)).expect("valid file");
         check_positions(name, &blocks, &inspection);
-        let verification = block_on(RiegeliConnector.verify(&file, &Options::new())).expect("valid file");
+        let verification =
+            block_on(RiegeliConnector::default().verify(&file, &Options::new())).expect("valid file");
         assert_eq!(verification.records, inspection.records, "{name}");
         assert_eq!(verification.chunks, inspection.chunks.len() as u64, "{name}");
         assert_eq!(verification.decoded_size, number(&entry["decoded_record_bytes"]), "{name}");
@@ -74,7 +75,7 @@ fn chunk_lists_are_those_of_the_manifest() {
     for entry in manifest() {
         let name = text(&entry, "file");
         let file = memory_file(&fixture(&format!("riegeli/{name}")));
-        let inspection = block_on(RiegeliConnector.inspect(&file)).expect("valid file");
+        let inspection = block_on(RiegeliConnector::default().inspect(&file)).expect("valid file");
         assert_eq!(inspection.kind, "Riegeli/records");
         assert_eq!((inspection.size, inspection.records), (file.size, number(&entry["records"])), "{name}");
         assert_eq!(inspection.decoded_size, number(&entry["decoded_record_bytes"]), "{name}");
@@ -119,7 +120,7 @@ fn metadata_are_shown() {
     ];
     for (name, expected) in cases {
         let file = memory_file(&fixture(&format!("riegeli/{name}.riegeli")));
-        let inspection = block_on(RiegeliConnector.inspect(&file)).expect("valid headers");
+        let inspection = block_on(RiegeliConnector::default().inspect(&file)).expect("valid headers");
         assert_eq!(inspection.metadata.len(), expected.len(), "{name}: {:?}", inspection.metadata);
         for ((key, value), expected) in inspection.metadata.iter().zip(expected) {
             assert!(key == expected.0 && value.starts_with(expected.1), "{name}: {key} = {value}");
@@ -157,7 +158,7 @@ fn array_record_files_end_at_their_footer() {
         assert!(error.is_none(), "{name}: {error:?}");
         assert!(records == records_of(&fixture(&format!("array_record/records_{source}.bin"))), "{name}");
 
-        let inspection = block_on(RiegeliConnector.inspect(&file)).expect("valid file");
+        let inspection = block_on(RiegeliConnector::default().inspect(&file)).expect("valid file");
         assert_eq!((inspection.kind.as_str(), inspection.records), ("ArrayRecord", records.len() as u64));
         let kinds = |kind: &str| inspection.chunks.iter().filter(|chunk| chunk.kind == kind).count();
         assert_eq!(kinds("simple") + kinds("transposed"), data_chunks, "{name}");
@@ -165,7 +166,8 @@ fn array_record_files_end_at_their_footer() {
         let last = inspection.metadata.last().expect("options");
         assert!(last.0 == "ArrayRecord options" && last.1.contains(options), "{name}: {last:?}");
 
-        let verification = block_on(RiegeliConnector.verify(&file, &Options::new())).expect("valid file");
+        let verification =
+            block_on(RiegeliConnector::default().verify(&file, &Options::new())).expect("valid file");
         assert_eq!(verification.records, records.len() as u64, "{name}");
         assert_eq!(verification.chunks, inspection.chunks.len() as u64, "{name}");
         assert!(verification.faults.is_empty(), "{name}: {:?}", verification.faults);
@@ -177,7 +179,7 @@ fn a_damaged_array_record_index_is_no_obstacle() {
     let bytes = fixture("array_record/group64_zstd.array_record");
     let expected = records_of(&fixture("array_record/records_examples500.bin"));
     let whole = memory_file(&bytes);
-    let inspection = block_on(RiegeliConnector.inspect(&whole)).expect("valid file");
+    let inspection = block_on(RiegeliConnector::default().inspect(&whole)).expect("valid file");
     let footer = inspection.chunks.iter().find(|chunk| chunk.kind == "footer").expect("a footer");
 
     for at in [footer.begin + 3, footer.begin + 45] {
@@ -187,8 +189,8 @@ fn a_damaged_array_record_index_is_no_obstacle() {
         assert!(open(&file).is_ok());
         let (records, error) = read_range(&file, 0..file.size);
         assert!(error.is_none() && records == expected, "footer byte {at}: {error:?}");
-        let verification =
-            block_on(RiegeliConnector.verify(&file, &Options::new())).expect("most of it is whole");
+        let verification = block_on(RiegeliConnector::default().verify(&file, &Options::new()))
+            .expect("most of it is whole");
         assert!(!verification.faults.is_empty(), "footer byte {at}");
         assert_eq!(verification.records as usize, expected.len(), "footer byte {at}");
     }

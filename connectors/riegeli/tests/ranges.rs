@@ -183,7 +183,7 @@ fn a_long_file_is_counted_as_a_short_one_is() {
     assert_eq!(halves.iter().sum::<usize>(), 80);
 
     // The header of a chunk far behind: what comes before it is counted.
-    let chunks = block_on(RiegeliConnector.inspect(&file)).expect("valid file").chunks;
+    let chunks = block_on(RiegeliConnector::default().inspect(&file)).expect("valid file").chunks;
     let damaged = chunks[75].begin as usize;
     bytes[damaged + 30] ^= 1;
     let file = memory_file(&bytes);

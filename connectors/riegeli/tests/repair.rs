@@ -20,14 +20,15 @@ struct Repaired {
 
 fn repair(bytes: &[u8], options: &Options) -> Result<Repaired> {
     let counters = Arc::new(ScanCounters::default());
-    let pieces = RiegeliConnector.repair(&memory_file(bytes), options, Arc::clone(&counters));
+    let pieces = RiegeliConnector::default().repair(&memory_file(bytes), options, Arc::clone(&counters));
     let pieces: Vec<_> = block_on(pieces.try_collect())?;
     let lost = counters.lost_regions.all().into_iter().map(|(_, region)| region).collect();
     Ok(Repaired { bytes: pieces.concat(), lost, counters })
 }
 
 fn verify(bytes: &[u8]) -> Verification {
-    block_on(RiegeliConnector.verify(&memory_file(bytes), &Options::new())).expect("a Riegeli file")
+    block_on(RiegeliConnector::default().verify(&memory_file(bytes), &Options::new()))
+        .expect("a Riegeli file")
 }
 
 /// Repairs a file, and checks that the result is sound and has what a scan of the file finds.
@@ -86,7 +87,7 @@ fn sound_files_are_copied() {
 fn an_index_is_made_anew() {
     for name in ["group64_zstd", "transpose_brotli_bucket4k", "pad_to_block", "default"] {
         let bytes = fixture(&format!("array_record/{name}.array_record"));
-        let inspection = block_on(RiegeliConnector.inspect(&memory_file(&bytes))).expect("sound");
+        let inspection = block_on(RiegeliConnector::default().inspect(&memory_file(&bytes))).expect("sound");
         let begin = |kind: &[&str]| {
             let chunk = inspection.chunks.iter().find(|chunk| kind.contains(&chunk.kind.as_str()));
             chunk.expect("it is there").begin
@@ -97,7 +98,8 @@ fn an_index_is_made_anew() {
             let mut damaged = bytes.clone();
             damaged[at as usize] ^= 1;
             let file = check(name, &damaged).expect("most of it is whole");
-            let again = block_on(RiegeliConnector.inspect(&memory_file(&file.bytes))).expect("sound");
+            let again =
+                block_on(RiegeliConnector::default().inspect(&memory_file(&file.bytes))).expect("sound");
             assert_eq!(again.kind, "ArrayRecord", "{name} byte {at}");
             if at < begin(&["footer"]) {
                 assert_eq!(again.metadata, inspection.metadata, "{name} byte {at}");
@@ -140,7 +142,8 @@ fn bytes_of_no_field_are_no_fault_but_told_and_left_out() {
         let file = check("no field", &bytes).expect("sound");
         assert!(file.lost.is_empty(), "{more}");
         assert_eq!(file.bytes == bytes, more == 0, "{more}");
-        let chunks = block_on(RiegeliConnector.inspect(&memory_file(&file.bytes))).expect("sound").chunks;
+        let chunks =
+            block_on(RiegeliConnector::default().inspect(&memory_file(&file.bytes))).expect("sound").chunks;
         assert_eq!(
             chunks[1].kind,
             if more == 0 { "transposed" } else { "simple" },
@@ -157,8 +160,9 @@ fn metadata_are_kept_without_bytes_of_no_field() {
         let header = [0, 11, 1, 1, len, len, 2, 0x0a, 3, 3, 0, 0, 0];
         chunk(b'm', 0, 4, [&header[..], b"\x02hi", &vec![1; more.into()]].concat())
     };
-    let comment =
-        |bytes: &[u8]| block_on(RiegeliConnector.inspect(&memory_file(bytes))).expect("sound").metadata;
+    let comment = |bytes: &[u8]| {
+        block_on(RiegeliConnector::default().inspect(&memory_file(bytes))).expect("sound").metadata
+    };
     for more in [0, 1, 5] {
         let mut bytes = Vec::new();
         let mut writer = FileWriter::create(&WriterOptions::default(), &mut bytes);

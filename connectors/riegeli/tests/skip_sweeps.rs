@@ -19,7 +19,7 @@ struct Known {
 
 impl Known {
     fn new(bytes: Vec<u8>, records: Records) -> Self {
-        let inspection = block_on(RiegeliConnector.inspect(&memory_file(&bytes))).expect("sound");
+        let inspection = block_on(RiegeliConnector::default().inspect(&memory_file(&bytes))).expect("sound");
         let mut rest = records.into_iter();
         let chunks = inspection.chunks.iter();
         let chunks = chunks.map(|chunk| {
@@ -176,7 +176,7 @@ fn blocks_in_wrong_places_give_no_wrong_records() {
 fn an_index_is_never_taken_for_records() {
     let bytes = fixture("array_record/group64_zstd.array_record");
     let records = records_of(&fixture("array_record/records_examples500.bin"));
-    let inspection = block_on(RiegeliConnector.inspect(&memory_file(&bytes))).expect("sound");
+    let inspection = block_on(RiegeliConnector::default().inspect(&memory_file(&bytes))).expect("sound");
     let footer = inspection.chunks.iter().find(|chunk| chunk.kind == "footer").expect("it is there").begin;
     for at in (0..200).chain([footer, footer + 30, footer + 60, footer + 200]) {
         for at in

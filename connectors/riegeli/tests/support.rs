@@ -58,7 +58,7 @@ pub fn memory_file(bytes: &[u8]) -> RecordFile {
 
 /// The blocks of a range until the end or the first error.
 pub fn read_blocks(file: &RecordFile, range: Range<u64>) -> (Vec<RecordBlock>, Option<Error>) {
-    let mut stream = RiegeliConnector.records(file, range, &Options::new(), Arc::default());
+    let mut stream = RiegeliConnector::default().records(file, range, &Options::new(), Arc::default());
     let mut blocks = Vec::new();
     while let Some(block) = block_on(stream.next()) {
         match block {
@@ -90,7 +90,7 @@ pub fn open(file: &RecordFile) -> Result<Arc<dyn Table>, Error> {
 }
 
 pub fn open_with(file: &RecordFile, options: &Options) -> Result<Arc<dyn Table>, Error> {
-    block_on(RiegeliConnector.open(std::slice::from_ref(file), options))
+    block_on(RiegeliConnector::default().open(std::slice::from_ref(file), options))
 }
 
 /// Options from pairs.

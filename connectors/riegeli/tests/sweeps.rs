@@ -30,7 +30,8 @@ pub fn small_files() -> Vec<(Vec<u8>, Records)> {
 #[test]
 fn every_truncation_gives_the_complete_chunks_and_an_error() {
     for (bytes, records) in small_files() {
-        let inspection = block_on(RiegeliConnector.inspect(&memory_file(&bytes))).expect("valid file");
+        let inspection =
+            block_on(RiegeliConnector::default().inspect(&memory_file(&bytes))).expect("valid file");
         let ends: Vec<u64> = [0].into_iter().chain(inspection.chunks.iter().map(|chunk| chunk.end)).collect();
         assert!(ends.len() > 4, "{ends:?}");
         for len in 0..=bytes.len() {

@@ -27,7 +27,7 @@ fn check_end(file: &[u8]) -> Result<(), Fault> {
 
 /// Begin, kind, records and size of each chunk.
 fn chunks(bytes: &[u8]) -> Vec<(u64, String, u64, u64)> {
-    let inspection = block_on(RiegeliConnector.inspect(&memory_file(bytes))).expect("valid file");
+    let inspection = block_on(RiegeliConnector::default().inspect(&memory_file(bytes))).expect("valid file");
     let chunks = inspection.chunks.into_iter();
     chunks.map(|chunk| (chunk.begin, chunk.kind, chunk.records, chunk.data_size)).collect()
 }

@@ -18,7 +18,7 @@ fn written_at_once(name: &str, sources: usize) -> bool {
 /// Kind, records and decoded size of each chunk.
 fn chunks(bytes: &[u8]) -> Vec<(String, u64, u64)> {
     let file = memory_file(bytes);
-    let inspection = block_on(RiegeliConnector.inspect(&file)).expect("valid file");
+    let inspection = block_on(RiegeliConnector::default().inspect(&file)).expect("valid file");
     inspection.chunks.into_iter().map(|chunk| (chunk.kind, chunk.records, chunk.decoded_size)).collect()
 }
 
@@ -90,17 +90,18 @@ fn array_record_fixtures_are_written_alike() {
         let file = memory_file(&written);
         let (found, error) = read(&written);
         assert!(error.is_none() && found == records, "{name}: {error:?}");
-        let inspection = block_on(RiegeliConnector.inspect(&file)).expect("valid file");
+        let inspection = block_on(RiegeliConnector::default().inspect(&file)).expect("valid file");
         assert_eq!(inspection.kind, "ArrayRecord", "{name}");
         let stored = ("ArrayRecord options".to_string(), options.to_string());
         assert_eq!(inspection.metadata.last(), Some(&stored), "{name}");
-        let verification = block_on(RiegeliConnector.verify(&file, &Options::new())).expect("valid file");
+        let verification =
+            block_on(RiegeliConnector::default().verify(&file, &Options::new())).expect("valid file");
         assert_eq!(verification.records, records.len() as u64, "{name}");
     }
 }
 
 /// Bytes of all chunks but padding.
 fn chunk_data_size(bytes: &[u8]) -> u64 {
-    let inspection = block_on(RiegeliConnector.inspect(&memory_file(bytes))).expect("valid file");
+    let inspection = block_on(RiegeliConnector::default().inspect(&memory_file(bytes))).expect("valid file");
     inspection.chunks.iter().filter(|chunk| chunk.kind != "padding").map(|chunk| chunk.data_size).sum()
 }

@@ -65,19 +65,19 @@ fuzz_target!(|data: &[u8]| {
     let file = file(bytes);
     let cut = (file.size * (u64::from(*cut_high) << 8 | u64::from(*cut_low))) >> 16;
     let skip = Options::new().with("on_corruption", "skip");
-    let table = open(&RiegeliConnector, &file, &skip).expect("good options");
+    let table = open(&RiegeliConnector::default(), &file, &skip).expect("good options");
     let whole = scan(table.as_ref(), &file, 0..file.size, 8192);
     assert!(whole.error.is_none(), "{:?}", whole.error);
     let parts = [0..cut, cut..file.size].map(|range| scan(table.as_ref(), &file, range, 8192));
     let lost: Vec<_> = parts.iter().flat_map(|part| part.lost.clone()).collect();
     assert_eq!(parts.iter().map(|part| part.rows()).sum::<usize>(), whole.rows());
     assert_eq!(lost, whole.lost);
-    let Ok(pieces) = block_on(RiegeliConnector.repair(&file, &skip, Arc::default()).try_collect::<Vec<_>>())
+    let Ok(pieces) = block_on(RiegeliConnector::default().repair(&file, &skip, Arc::default()).try_collect::<Vec<_>>())
     else {
         assert_eq!(whole.rows(), 0);
         return;
     };
     let repaired = recordfusion_fuzz::file(pieces.concat());
-    let verification = block_on(RiegeliConnector.verify(&repaired, &Options::new())).expect("sound");
+    let verification = block_on(RiegeliConnector::default().verify(&repaired, &Options::new())).expect("sound");
     assert!(verification.faults.is_empty() && verification.records == whole.rows() as u64);
 });

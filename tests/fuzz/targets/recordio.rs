@@ -35,8 +35,8 @@ fuzz_target!(|data: &[u8]| {
     let limits = Options::new().with("max_decoded_chunk_size", "1M");
     let skip = limits.clone().with("on_corruption", "skip");
     let cut = file.size * u64::from(*cut) / 256;
-    let strict = open(&RecordioConnector, &file, &limits).expect("good options");
-    let skipping = open(&RecordioConnector, &file, &skip).expect("good options");
+    let strict = open(&RecordioConnector::default(), &file, &limits).expect("good options");
+    let skipping = open(&RecordioConnector::default(), &file, &skip).expect("good options");
 
     let whole = scan(strict.as_ref(), &file, 0..file.size, 100);
     let skipped = scan(skipping.as_ref(), &file, 0..file.size, 100);
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(together == skipped.rows() || holds_inner_chunks(data), "{together} of {}", skipped.rows());
 
     let Ok(pieces) =
-        block_on(RecordioConnector.repair(&file, &limits, Arc::default()).try_collect::<Vec<_>>())
+        block_on(RecordioConnector::default().repair(&file, &limits, Arc::default()).try_collect::<Vec<_>>())
     else {
         return;
     };

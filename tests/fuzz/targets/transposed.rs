@@ -26,11 +26,11 @@ static OPTIONS: LazyLock<Options> = LazyLock::new(|| {
 /// Checks that the repaired file has the same records, and no bytes that belong to none.
 fn check_repair(file: &RecordFile, block: &RecordBlock) {
     let (options, counters) = (Options::new(), Arc::<ScanCounters>::default());
-    let pieces = block_on(RiegeliConnector.repair(file, &options, counters).try_collect::<Vec<_>>());
+    let pieces = block_on(RiegeliConnector::default().repair(file, &options, counters).try_collect::<Vec<_>>());
     let repaired = recordfusion_fuzz::file(pieces.expect("sound").concat());
-    let verification = block_on(RiegeliConnector.verify(&repaired, &options)).expect("sound");
+    let verification = block_on(RiegeliConnector::default().verify(&repaired, &options)).expect("sound");
     assert!(verification.faults.is_empty() && verification.leftovers.is_empty(), "{verification:?}");
-    let records = RiegeliConnector.records(&repaired, 0..repaired.size, &options, Arc::default());
+    let records = RiegeliConnector::default().records(&repaired, 0..repaired.size, &options, Arc::default());
     let records = block_on(records.try_collect::<Vec<_>>()).expect("sound");
     assert!(records.iter().flat_map(|block| block.records()).eq(block.records()));
 }
@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let file = file(bytes);
-    let Ok(table) = open(&RiegeliConnector, &file, &OPTIONS) else {
+    let Ok(table) = open(&RiegeliConnector::default(), &file, &OPTIONS) else {
         assert!(block.is_err());
         return;
     };

@@ -26,5 +26,4 @@ mod write;
 
 pub use derive::{DerivedType, derive};
 pub use hint::{Hint, apply_hint, hinted_mapping, schema_hint};
-pub(crate) use records::RECORD;
 pub use records::{EncodeCounts, EncodedRecords, RecordEncoder, Target};

@@ -17,7 +17,7 @@ use crate::open::RecordType;
 use crate::options::WriteOptions;
 
 /// Name of the column that holds whole records.
-pub(crate) const RECORD: &str = "_record";
+const RECORD: &str = "_record";
 /// Name of the column that holds fields unknown to the message type.
 const UNKNOWN: &str = "_unknown";
 /// Rows that are encoded together: what is made of them on the way stays in the processor's cache.

@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{
-    ContainerOptions, Limits, LostRegion, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters,
-};
+use recordfusion_core::{Limits, LostRegion, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters};
+use recordfusion_records::ContainerOptions;
 
 use super::{Chunk, ChunkSource, HeaderWalk, ReadError, Start};
 use crate::fault::Fault;

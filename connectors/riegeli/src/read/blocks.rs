@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{ContainerOptions, Piece, RecordBlock, RecordFile, ScanCounters};
+use recordfusion_core::{RecordBlock, RecordFile, ScanCounters};
+use recordfusion_records::{ContainerOptions, ScanItem};
 
 use super::{ChunkData, ChunkScan, ReadResult};
 use crate::decoder::ChunkDecoder;
@@ -55,10 +56,10 @@ impl BlockReader {
 
     /// The records of the next chunk that has some.
     pub async fn next_records(&mut self) -> ReadResult<Option<RecordBlock>> {
-        while let Some(piece) = self.next().await? {
-            let block = match piece {
-                Piece::Records(block) => Some(block),
-                Piece::Chunk(chunk) => self.decode(&chunk)?,
+        while let Some(item) = self.next().await? {
+            let block = match item {
+                ScanItem::Records(block) => Some(block),
+                ScanItem::Chunk(chunk) => self.decode(&chunk)?,
             };
             if block.is_some() {
                 return Ok(block);
@@ -68,17 +69,17 @@ impl BlockReader {
     }
 
     /// The next chunk that has records.
-    pub async fn next(&mut self) -> ReadResult<Option<Piece<ChunkData>>> {
+    pub async fn next(&mut self) -> ReadResult<Option<ScanItem<ChunkData>>> {
         while let Some(chunk) = self.chunks.next().await? {
             if !matches!(chunk.kind, ChunkKind::Simple | ChunkKind::Transposed) {
                 continue;
             }
             self.counters.chunks_read.add(1);
             if self.large.is_some_and(|large| large.includes(chunk.kind, &chunk.chunk.header)) {
-                return Ok(Some(Piece::Chunk(chunk)));
+                return Ok(Some(ScanItem::Chunk(chunk)));
             }
             if let Some(block) = self.decode(&chunk)? {
-                return Ok(Some(Piece::Records(block)));
+                return Ok(Some(ScanItem::Records(block)));
             }
         }
         Ok(None)

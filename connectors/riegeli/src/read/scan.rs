@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use recordfusion_core::{
-    ContainerOptions, LostRegion, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters,
+    LostRegion, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters,
 };
+use recordfusion_records::ContainerOptions;
 
 use super::resync::Resync;
 use super::{ChunkReader, Damage, ReadError, ReadResult};

@@ -100,7 +100,7 @@ proptest! {
             false => chunks,
         };
         let file = memory_file(&write(&records, chunks.set_serialized_metadata(metadata(SCHEMAS[schema]))));
-        let Ok(table) = block_on(RiegeliConnector.open(std::slice::from_ref(&file), &options)) else {
+        let Ok(table) = block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), &options)) else {
             return Ok(());
         };
         let wanted = whole_columns(table.schema(), &wanted);
@@ -141,7 +141,8 @@ fn chunks_that_cannot_be_wanted_are_not_decompressed() {
     let options = WriterOptions::new().transpose(true).compression(CompressionType::Zstd);
     let metadata = recordfusion_bench::metadata().expect("the .proto file compiles");
     let file = memory_file(&write(&records, options.chunk_size(200_000).set_serialized_metadata(metadata)));
-    let table = block_on(RiegeliConnector.open(std::slice::from_ref(&file), &Options::new())).expect("opens");
+    let table = block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), &Options::new()))
+        .expect("opens");
     let (index, _) = table.schema().column_with_name("status").expect("a column");
     let status = Projection { columns: vec![ColumnProjection { index, selection: Selection::All }] };
     let read = |least| {

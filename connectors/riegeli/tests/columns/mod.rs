@@ -141,7 +141,7 @@ fn read_columns(
     limit: Option<usize>,
 ) -> Result<Read, Error> {
     let file = memory_file(file);
-    let table = block_on(RiegeliConnector.open(std::slice::from_ref(&file), options))?;
+    let table = block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), options))?;
     let mut request = request(&file, 0..file.size, table.schema().fields().len());
     (request.batch_size, request.limit) = (batch_size, limit);
     if let Some(picks) = picks {
@@ -195,7 +195,7 @@ fn only_wanted_buckets_are_decompressed() {
         WriterOptions::new().transpose(true).bucket_fraction(0.0).compression(CompressionType::Zstd);
     let file = memory_file(&write(&records, options.set_serialized_metadata(metadata)));
     let [columns, rows] = [Options::new(), by_rows()].map(|options| {
-        block_on(RiegeliConnector.open(std::slice::from_ref(&file), &options)).expect("valid file")
+        block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), &options)).expect("valid file")
     });
     let count = columns.schema().fields().len();
     let whole: usize = records.iter().map(Vec::len).sum();
@@ -231,7 +231,7 @@ fn presence_and_lengths_need_no_bucket() {
     let options =
         WriterOptions::new().transpose(true).bucket_fraction(0.0).compression(CompressionType::Zstd);
     let file = memory_file(&write(&records, options.set_serialized_metadata(metadata)));
-    let table = block_on(RiegeliConnector.open(std::slice::from_ref(&file), &Options::new()));
+    let table = block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), &Options::new()));
     let table = table.expect("valid file");
     let read = |name: &str, selection: Selection| {
         let index = table.schema().index_of(name).expect("a column");

@@ -141,8 +141,8 @@ fn scan(bytes: &[u8], options: &Options) -> usize {
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
     let file = RecordFile { store, location, size, name: "file".into(), e_tag: None };
     let options = options.clone().with("on_corruption", "skip").with("max_decoded_chunk_size", "8M");
-    let table =
-        block_on(RiegeliConnector.open(std::slice::from_ref(&file), &options)).expect("is passed over");
+    let table = block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), &options))
+        .expect("is passed over");
     let mut batches = table.scan(ScanRequest {
         range: 0..size,
         file,

@@ -2,8 +2,7 @@
 
 use arrow::array::RecordBatch;
 use recordfusion_core::{ChunkJob, Chunker, Result};
-
-use crate::encode::{EncodedRecords, RecordEncoder};
+use recordfusion_protobuf::{EncodedRecords, RecordEncoder};
 
 /// The open chunk of a file, and what becomes of it when it is full.
 pub trait OpenChunk: Send {
@@ -24,26 +23,25 @@ pub trait OpenChunk: Send {
 }
 
 /// Serializes rows, and gathers them to chunks.
-#[derive(Debug)]
-pub struct RecordChunker<C> {
+pub(crate) struct RecordChunker {
     encoder: RecordEncoder,
     /// Those of one batch.
     records: EncodedRecords,
-    chunk: C,
+    chunk: Box<dyn OpenChunk>,
 }
 
-impl<C: OpenChunk> RecordChunker<C> {
+impl RecordChunker {
     /// Serializes rows with `encoder`; `chunk` is the first one.
-    pub fn new(encoder: RecordEncoder, chunk: C) -> Self {
+    pub(crate) fn new(encoder: RecordEncoder, chunk: Box<dyn OpenChunk>) -> Self {
         Self { encoder, records: EncodedRecords::default(), chunk }
     }
 }
 
-impl<C: OpenChunk> Chunker for RecordChunker<C> {
+impl Chunker for RecordChunker {
     fn push(&mut self, batch: &RecordBatch) -> Result<Vec<ChunkJob>> {
         self.records.clear();
         self.encoder.encode(batch, &mut self.records)?;
-        push_records(self.records.iter(), &mut self.chunk)
+        push_records(self.records.iter(), self.chunk.as_mut())
     }
 
     fn finish(&mut self) -> Result<Vec<ChunkJob>> {
@@ -64,9 +62,9 @@ impl<C: OpenChunk> Chunker for RecordChunker<C> {
 ///
 /// # Errors
 /// Those of [`OpenChunk::push`].
-pub fn push_records<'a>(
+pub(crate) fn push_records<'a>(
     records: impl Iterator<Item = &'a [u8]>,
-    chunk: &mut impl OpenChunk,
+    chunk: &mut dyn OpenChunk,
 ) -> Result<Vec<ChunkJob>> {
     let mut jobs = Vec::new();
     for record in records {

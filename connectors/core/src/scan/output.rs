@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::Result;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::SchemaRef;
-use recordfusion_core::Result;
 
 /// Kept rows on their way out.
 pub(super) struct Output {

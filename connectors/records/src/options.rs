@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Limits, OnCorruption, OnTruncated, Options, Result};
+use recordfusion_core::{Limits, OnCorruption, OnTruncated, Options, Result};
 
 /// What becomes of what is damaged, unfinished or too large in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl ContainerOptions {
     /// Reads the options; limits that are not given are as in `limits`. Other names are not looked at.
     ///
     /// # Errors
-    /// [`crate::Error::Option`] for a value that its option cannot have, and for a limit outside of `range`, in bytes.
+    /// [`recordfusion_core::Error::Option`] for a value that its option cannot have, and for a limit outside of `range`, in bytes.
     pub fn from_options(options: &Options, limits: Limits, range: RangeInclusive<u64>) -> Result<Self> {
         Ok(Self {
             on_corruption: OnCorruption::from_options(options)?,

@@ -1,34 +1,34 @@
-//! Small blocks put together, so that a batch does not refer to a buffer for each of many chunks.
+//! Small blocks of records coalesced, so that a batch does not refer to a buffer for each of many chunks.
 
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 
-use crate::{BlockStream, RecordBlock, RecordBlockBuilder, RecordFile, Result};
+use recordfusion_core::{BlockStream, RecordBlock, RecordBlockBuilder, RecordFile, Result};
 
 /// Bytes of a block from which on it is used as it is.
 pub const LARGE_BLOCK: usize = 256 << 10;
-/// Bytes of small blocks that are gathered at most.
-const GATHERED: usize = 1 << 20;
+/// Bytes of small blocks that are coalesced at most.
+const COALESCED: usize = 1 << 20;
 
 /// What a chunk has for a scan.
 #[derive(Debug)]
-pub enum Piece<C> {
+pub enum ScanItem<C> {
     /// Its records.
     Records(RecordBlock),
     /// Itself, to be decoded in another way.
     Chunk(C),
 }
 
-/// The pieces of a stream, records in blocks worth a batch.
-pub struct GatheredBlocks<C> {
-    pieces: BoxStream<'static, Result<Piece<C>>>,
+/// The items of a stream, records in blocks worth a batch.
+pub struct CoalescedItems<C> {
+    items: BoxStream<'static, Result<ScanItem<C>>>,
     builder: RecordBlockBuilder,
-    next: Option<Result<Piece<C>>>,
+    next: Option<Result<ScanItem<C>>>,
 }
 
-impl<C> GatheredBlocks<C> {
-    /// Gathers the blocks among `pieces`.
-    pub fn new(pieces: BoxStream<'static, Result<Piece<C>>>) -> Self {
-        Self { pieces, builder: RecordBlockBuilder::default(), next: None }
+impl<C> CoalescedItems<C> {
+    /// Coalesces the blocks among `items`.
+    pub fn new(items: BoxStream<'static, Result<ScanItem<C>>>) -> Self {
+        Self { items, builder: RecordBlockBuilder::default(), next: None }
     }
 
     /// The next records, or the next chunk; at least `rows` records if there are as many together, unless they
@@ -36,22 +36,22 @@ impl<C> GatheredBlocks<C> {
     ///
     /// # Errors
     /// Those of the stream; nothing comes after one.
-    pub async fn next(&mut self, rows: usize) -> Result<Option<Piece<C>>> {
+    pub async fn next(&mut self, rows: usize) -> Result<Option<ScanItem<C>>> {
         loop {
             let next = match self.next.take() {
                 Some(next) => Some(next),
-                None => self.pieces.next().await,
+                None => self.items.next().await,
             };
             match next {
-                Some(Ok(Piece::Records(block))) if self.is_small(&block, rows) => {
+                Some(Ok(ScanItem::Records(block))) if self.is_small(&block, rows) => {
                     self.builder.append(&block);
-                    if self.builder.rows() >= rows || self.builder.bytes() >= GATHERED {
-                        return Ok(Some(Piece::Records(self.builder.finish())));
+                    if self.builder.rows() >= rows || self.builder.bytes() >= COALESCED {
+                        return Ok(Some(ScanItem::Records(self.builder.finish())));
                     }
                 }
                 next if self.builder.rows() > 0 => {
                     self.next = next;
-                    return Ok(Some(Piece::Records(self.builder.finish())));
+                    return Ok(Some(ScanItem::Records(self.builder.finish())));
                 }
                 next => return next.transpose(),
             }
@@ -96,7 +96,7 @@ mod tests {
     use futures::stream;
 
     use super::*;
-    use crate::Error;
+    use recordfusion_core::Error;
 
     /// A block of `records` records of `len` bytes.
     fn block(records: u32, len: u32) -> Result<RecordBlock> {
@@ -106,12 +106,12 @@ mod tests {
     }
 
     /// The records of each block that `rows` rows are asked of, and whether it ends with an error.
-    fn gathered(blocks: Vec<Result<RecordBlock>>, rows: usize) -> (Vec<usize>, bool) {
-        let mut blocks = GatheredBlocks::<()>::new(stream::iter(blocks).map_ok(Piece::Records).boxed());
+    fn coalesced(blocks: Vec<Result<RecordBlock>>, rows: usize) -> (Vec<usize>, bool) {
+        let mut blocks = CoalescedItems::<()>::new(stream::iter(blocks).map_ok(ScanItem::Records).boxed());
         let mut lens = Vec::new();
         loop {
             match block_on(blocks.next(rows)) {
-                Ok(Some(Piece::Records(block))) => lens.push(block.len()),
+                Ok(Some(ScanItem::Records(block))) => lens.push(block.len()),
                 end => return (lens, end.is_err()),
             }
         }
@@ -119,17 +119,17 @@ mod tests {
 
     #[test]
     fn small_blocks_are_joined_and_large_ones_are_not() {
-        assert_eq!(gathered(vec![block(3, 5), block(4, 5), block(5, 5)], 7), (vec![7, 5], false));
-        assert_eq!(gathered(vec![block(3, 5), block(100, 1), block(1, 5)], 10), (vec![3, 100, 1], false));
-        assert_eq!(gathered(vec![block(1, 5), block(2, 200_000), block(1, 5)], 10), (vec![1, 2, 1], false));
-        assert_eq!(gathered((0..12).map(|_| block(1, 200_000)).collect(), 100), (vec![6, 6], false));
-        assert_eq!(gathered(vec![], 10), (vec![], false));
+        assert_eq!(coalesced(vec![block(3, 5), block(4, 5), block(5, 5)], 7), (vec![7, 5], false));
+        assert_eq!(coalesced(vec![block(3, 5), block(100, 1), block(1, 5)], 10), (vec![3, 100, 1], false));
+        assert_eq!(coalesced(vec![block(1, 5), block(2, 200_000), block(1, 5)], 10), (vec![1, 2, 1], false));
+        assert_eq!(coalesced((0..12).map(|_| block(1, 200_000)).collect(), 100), (vec![6, 6], false));
+        assert_eq!(coalesced(vec![], 10), (vec![], false));
     }
 
     #[test]
     fn what_was_read_comes_before_the_error() {
         let broken = || Err(Error::Schema("broken".to_string()));
-        assert_eq!(gathered(vec![block(3, 5), broken()], 10), (vec![3], true));
-        assert_eq!(gathered(vec![broken()], 10), (vec![], true));
+        assert_eq!(coalesced(vec![block(3, 5), broken()], 10), (vec![3], true));
+        assert_eq!(coalesced(vec![broken()], 10), (vec![], true));
     }
 }

@@ -1,0 +1,249 @@
+//! One connector over every container of byte records, and its table.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use recordfusion_core::{
+    BatchStream, BlockStream, ByteStream, Connector, Inspection, MessageType, OptionInfo, Options,
+    RecordFile, Result, ScanCounters, ScanPlan, ScanRequest, Table, Verification, Writer, row_counts, scan,
+};
+use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder, RecordType, WriteOptions};
+
+use crate::coalesce::first_blocks;
+use crate::container::Container;
+use crate::description::InheritedMetadata;
+use crate::scan::{RecordColumns, RecordGroups};
+use crate::writer::{RowsToWrite, writer};
+
+/// Files that are asked what they say of their records at the same time.
+const OPEN_FILES: usize = 16;
+
+/// A format of byte records.
+#[derive(Debug, Clone)]
+pub struct RecordConnector<C> {
+    container: C,
+    options: Vec<OptionInfo>,
+    write_options: Vec<OptionInfo>,
+}
+
+impl<C: Container> RecordConnector<C> {
+    /// The connector of a container.
+    pub fn new(container: C) -> Self {
+        let options = [ProtobufOptions::OPTIONS, container.options()].concat();
+        let write_options =
+            [container.write_options(), ProtobufOptions::TARGET, WriteOptions::OPTIONS].concat();
+        Self { container, options, write_options }
+    }
+
+    fn read_options(&self, options: &Options) -> Result<(ProtobufOptions, C::Options)> {
+        options.reject_unknown(&self.options)?;
+        Ok((ProtobufOptions::from_options(options)?, self.container.read_options(options)?))
+    }
+
+    async fn open_table(&self, files: &[RecordFile], options: &Options) -> Result<RecordTable<C>> {
+        let (records, options) = self.read_options(options)?;
+        let (descriptors, inherited) = self.describe(files, &options).await?;
+        let sample = first_blocks(files, records.sample_records(), |file| {
+            self.container.records(file.clone(), 0..file.size, &options, Arc::default())
+        });
+        let decoder = RecordDecoder::open(&descriptors, &records, &sample.await?)?;
+        Ok(RecordTable { container: self.container.clone(), decoder, inherited, options })
+    }
+
+    /// What each file says of its records, and all of them of themselves. Neighbours with equal descriptors share them.
+    async fn describe(
+        &self,
+        files: &[RecordFile],
+        options: &C::Options,
+    ) -> Result<(Vec<FileDescriptors>, InheritedMetadata)> {
+        let reads: Vec<_> = files.iter().map(|file| self.container.describe(file, options)).collect();
+        let mut found = stream::iter(reads).buffered(OPEN_FILES);
+        let mut all: Vec<FileDescriptors> = Vec::with_capacity(files.len());
+        let mut inherited = InheritedMetadata::default();
+        while let Some(description) = found.try_next().await? {
+            inherited.merge(description.inherited);
+            let last = all.last().filter(|last| last.descriptors == description.descriptors);
+            let descriptors = last.map_or(description.descriptors, |last| last.descriptors.clone());
+            let file = files.get(all.len()).map(|file| file.name.clone()).unwrap_or_default();
+            all.push(FileDescriptors {
+                file,
+                message_type: description.message_type,
+                descriptors,
+                arrow_schema: description.arrow_schema,
+            });
+        }
+        Ok((all, inherited))
+    }
+}
+
+impl<C: Container + Default> Default for RecordConnector<C> {
+    fn default() -> Self {
+        Self::new(C::default())
+    }
+}
+
+impl<C: Container> Connector for RecordConnector<C> {
+    fn name(&self) -> &'static str {
+        self.container.name()
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        self.container.extensions()
+    }
+
+    fn signature_len(&self) -> u64 {
+        self.container.signature_len()
+    }
+
+    fn recognises(&self, prefix: &[u8]) -> bool {
+        self.container.recognises(prefix)
+    }
+
+    fn range_alignment(&self) -> u64 {
+        self.container.range_alignment()
+    }
+
+    fn options(&self) -> &[OptionInfo] {
+        &self.options
+    }
+
+    fn check_options(&self, options: &Options) -> Result<()> {
+        self.read_options(options).map(drop)
+    }
+
+    fn open<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
+        async move { Ok(Arc::new(self.open_table(files, options).await?) as Arc<dyn Table>) }.boxed()
+    }
+
+    fn write_options(&self) -> &[OptionInfo] {
+        &self.write_options
+    }
+
+    fn check_write_options(&self, options: &Options) -> Result<()> {
+        options.reject_unknown(&self.write_options)?;
+        WriteOptions::from_options(options)?;
+        self.container.check_write_options(options)
+    }
+
+    fn writer(
+        &self,
+        schema: &SchemaRef,
+        extension: &str,
+        options: &Options,
+        records: Option<&MessageType>,
+    ) -> Result<Arc<dyn Writer>> {
+        let table_type = records.map(RecordType::open).transpose()?.flatten();
+        let rows = RowsToWrite {
+            schema,
+            table_type: table_type.as_ref(),
+            to_plain_records: false,
+            inherited: &InheritedMetadata::default(),
+        };
+        writer(&self.container, &rows, extension, options)
+    }
+
+    fn records(
+        &self,
+        file: &RecordFile,
+        range: Range<u64>,
+        options: &Options,
+        counters: Arc<ScanCounters>,
+    ) -> BlockStream {
+        match self.read_options(options) {
+            Ok((_, options)) => self.container.records(file.clone(), range, &options, counters),
+            Err(error) => stream::once(async { Err(error) }).boxed(),
+        }
+    }
+
+    fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {
+        self.container.inspect(file)
+    }
+
+    fn verify<'a>(
+        &'a self,
+        file: &'a RecordFile,
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Verification>> {
+        async move {
+            let (_, options) = self.read_options(options)?;
+            self.container.verify(file, &options).await
+        }
+        .boxed()
+    }
+
+    fn repair(&self, file: &RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
+        match self.read_options(options) {
+            Ok((_, options)) => self.container.repair(file.clone(), &options, counters),
+            Err(error) => stream::once(async { Err(error) }).boxed(),
+        }
+    }
+}
+
+/// The records of files that are read alike, as columns.
+#[derive(Debug)]
+struct RecordTable<C: Container> {
+    container: C,
+    decoder: RecordDecoder,
+    inherited: InheritedMetadata,
+    options: C::Options,
+}
+
+impl<C: Container> RecordTable<C> {
+    fn plan(&self, request: &ScanRequest) -> Result<ScanPlan<RecordColumns<ReaderOf<C>>>> {
+        let every_record_is_a_row = self.decoder.every_record_is_a_row();
+        ScanPlan::new(self.decoder.schema(), request, every_record_is_a_row, |projection| {
+            let decoder = self.decoder.scan(projection)?;
+            let reader = self.container.reader(&decoder, &self.options);
+            Ok(RecordColumns { decoder, reader })
+        })
+    }
+}
+
+/// What takes columns from the chunks of a container.
+type ReaderOf<C> = <<C as Container>::Chunk as crate::scan::ColumnChunk>::Reader;
+
+impl<C: Container> Table for RecordTable<C> {
+    fn schema(&self) -> &SchemaRef {
+        self.decoder.schema()
+    }
+
+    fn proto_text(&self) -> Option<String> {
+        self.decoder.proto_text()
+    }
+
+    fn message_type(&self) -> Option<MessageType> {
+        self.decoder.record_type().map(RecordType::message_type)
+    }
+
+    fn scan(&self, request: ScanRequest) -> BatchStream {
+        let is_count = request.projection.columns.is_empty() && request.filter.is_none();
+        if is_count && self.decoder.every_record_is_a_row() {
+            let counts = self.container.counts(&request, &self.options);
+            return row_counts(counts, request.limit, request.batch_size);
+        }
+        match self.plan(&request) {
+            Ok(plan) => {
+                let items = self.container.items(&request, &self.options);
+                scan(RecordGroups::new(items, &request), plan, request)
+            }
+            Err(error) => stream::once(async { Err(error) }).boxed(),
+        }
+    }
+
+    fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        let rows = RowsToWrite {
+            schema,
+            table_type: self.decoder.record_type(),
+            to_plain_records: self.decoder.are_plain_records(),
+            inherited: &self.inherited,
+        };
+        writer(&self.container, &rows, extension, options)
+    }
+}
