@@ -8,6 +8,7 @@
 //!
 //! What knows bytes lives in the connector crates; [`registry`] lists them.
 
+pub mod capabilities;
 pub mod convert;
 pub mod datasource;
 pub mod json;

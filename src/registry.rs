@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use recordfusion_core::{Connector, OptionInfo, Options, Result};
+use recordfusion_core::{Connector, OptionInfo, Options, Result, ScanCounters};
 use recordfusion_recordio::RecordioConnector;
 use recordfusion_riegeli::RiegeliConnector;
 
@@ -55,7 +55,7 @@ pub fn options() -> Vec<OptionInfo> {
 
 /// The options of writing of all connectors by name, each once.
 pub fn write_options() -> Vec<OptionInfo> {
-    by_name(|connector| connector.write_options())
+    by_name(known_write_options)
 }
 
 /// The options of reading and of writing by name, each once.
@@ -65,6 +65,19 @@ pub fn all_options() -> Vec<OptionInfo> {
     let mut all: Vec<_> = reading.iter().copied().chain(writing).collect();
     all.sort_by_key(|option| option.name);
     all
+}
+
+/// The names of the counters that tell of what was not read as it is, of all connectors, each once.
+pub(crate) fn loss_counters() -> Vec<&'static str> {
+    let of_formats = connectors().iter().flat_map(|connector| connector.counters());
+    let losses = ScanCounters::COMMON.iter().chain(of_formats).filter(|counter| counter.is_loss);
+    let mut names = Vec::new();
+    for counter in losses {
+        if !names.contains(&counter.name) {
+            names.push(counter.name);
+        }
+    }
+    names
 }
 
 fn by_name(of: impl Fn(&dyn Connector) -> &[OptionInfo]) -> Vec<OptionInfo> {
@@ -89,8 +102,9 @@ pub fn check_options(options: &Options) -> Result<()> {
             let connector = connector.as_ref();
             if knows(connector.options(), name) {
                 Some(connector.check_options(&read_options_of(connector, options)))
-            } else if knows(connector.write_options(), name) {
-                Some(connector.check_write_options(&write_options_of(connector, options)))
+            } else if knows(known_write_options(connector), name) {
+                let options = write_options_of(connector, options);
+                connector.writing().map(|writing| writing.check_write_options(&options))
             } else {
                 None
             }
@@ -109,8 +123,13 @@ pub fn read_options_of(connector: &dyn Connector, options: &Options) -> Options 
 /// with the others how files are read.
 pub(crate) fn write_options_of(connector: &dyn Connector, options: &Options) -> Options {
     let only_writing =
-        |name: &str| knows(connector.write_options(), name) && !knows(connector.options(), name);
+        |name: &str| knows(known_write_options(connector), name) && !knows(connector.options(), name);
     options.iter().filter(|(name, _)| only_writing(name)).collect()
+}
+
+/// The options of writing of a connector; none if it cannot write.
+pub(crate) fn known_write_options(connector: &dyn Connector) -> &[OptionInfo] {
+    connector.writing().map_or(&[], |writing| writing.write_options())
 }
 
 fn knows(known: &[OptionInfo], name: &str) -> bool {

@@ -9,6 +9,7 @@ use futures::TryStreamExt;
 use object_store::path::Path;
 use recordfusion_core::{Connector, LostRegion, Options, RecordFile, ScanCounters};
 
+use crate::capabilities::repairing;
 use crate::datasource::external;
 use crate::registry;
 use crate::write::{UnfinishedFile, Upload, begin_upload, output_url, publish};
@@ -68,7 +69,8 @@ async fn copy(
     counters: &Arc<ScanCounters>,
     upload: &mut Upload,
 ) -> Result<u64> {
-    let (mut pieces, mut bytes) = (connector.repair(file, options, Arc::clone(counters)), 0);
+    let (mut pieces, mut bytes) =
+        (repairing(connector).map_err(external)?.repair(file, options, Arc::clone(counters)), 0);
     while let Some(piece) = pieces.try_next().await.map_err(external)? {
         bytes += piece.len() as u64;
         upload.write(piece).await?;

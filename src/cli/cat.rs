@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use datafusion::common::TableReference;
 use futures::TryStreamExt;
+use recordfusion::capabilities::byte_records;
 use recordfusion::{datasource, registry};
 use recordfusion_core::RecordBlock;
 
@@ -51,7 +52,7 @@ impl Cat {
         let options = self.table.options()?;
         let range = datasource::range_option(&options)?.unwrap_or(0..file.size);
         let range = range.start.min(file.size)..range.end.min(file.size);
-        let mut blocks = connector.records(
+        let mut blocks = byte_records(connector.as_ref())?.records(
             &file,
             range,
             &registry::read_options_of(connector.as_ref(), &options),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
+use recordfusion::capabilities::verifying;
 use recordfusion::{Options, RecordFile, error_message, registry};
 use recordfusion_core::{LostRegion, Verification};
 
@@ -44,7 +45,9 @@ impl Verify {
 
 async fn verify(file: &RecordFile, options: &Options) -> Result<Verification, Box<dyn Error + Send + Sync>> {
     let connector = connector(file).await?;
-    Ok(connector.verify(file, &registry::read_options_of(connector.as_ref(), options)).await?)
+    Ok(verifying(connector.as_ref())?
+        .verify(file, &registry::read_options_of(connector.as_ref(), options))
+        .await?)
 }
 
 /// Prints the line of a file; gives 1 if it is bad.

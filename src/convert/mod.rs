@@ -35,6 +35,7 @@ pub use formats::{OutputFormat, ParquetCompression};
 use summary::notes;
 pub use summary::{Summary, lost_regions, scan_metric};
 
+use crate::capabilities::writing;
 use crate::datasource::{clipped, external, list_files, range_setting, setting, write_options};
 use crate::registry;
 use crate::write::{Mode, UnfinishedFile, Upload, Written, begin_upload, output_url, publish, write_file};
@@ -292,7 +293,7 @@ impl Conversion {
         let of_table = table.and_then(|table| table.writer(connector.name(), schema, extension, &options));
         let of_other_format = || {
             let records = table.and_then(RecordTable::message_type);
-            connector.writer(schema, extension, &options, records.as_ref())
+            writing(connector.as_ref())?.writer(schema, extension, &options, records.as_ref())
         };
         of_table.unwrap_or_else(of_other_format).map_err(external)
     }

@@ -7,6 +7,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use recordfusion_core::LostRegion;
 
 use crate::datasource::RecordSource;
+use crate::registry;
 
 /// What a conversion did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,18 +32,7 @@ pub struct Summary {
 /// The counters that tell of values that were not read as they are, and those of `losses` in writing; only those
 /// that are not zero.
 pub(super) fn notes(plan: &Arc<dyn ExecutionPlan>, losses: Vec<(&'static str, u64)>) -> Vec<(String, u64)> {
-    const NOTED: [&str; 9] = [
-        "regions_lost",
-        "bytes_lost",
-        "wire_type_mismatches",
-        "timestamps_truncated",
-        "invalid_utf8_replaced",
-        "values_nulled",
-        "records_incomplete",
-        "records_skipped",
-        "records_nulled",
-    ];
-    let read = NOTED.iter().map(|&name| (name, scan_metric(plan, name)));
+    let read = registry::loss_counters().into_iter().map(|name| (name, scan_metric(plan, name)));
     let noted = read.chain(losses).filter(|(_, count)| *count > 0);
     noted.map(|(name, count)| (name.to_string(), count)).collect()
 }

@@ -24,6 +24,8 @@ use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table};
 use super::settings::{NAMESPACE, table_options, write_options};
 use super::sink::RecordSink;
 use super::{RANGE, RecordSource, external};
+use crate::capabilities::{writing, writing_of_table};
+use crate::registry;
 
 /// A connector with its options, and the table they were opened to.
 ///
@@ -93,8 +95,10 @@ impl RecordFormat {
         let schema = get_writer_schema(&config);
         let options = write_options(session, self.connector.as_ref(), &self.write_options);
         let writer = match &self.table {
-            Some(table) => table.writer(&schema, self.extension, &options),
-            None => self.connector.writer(&schema, self.extension, &options, None),
+            Some(table) => writing_of_table(self.connector.as_ref(), table.as_ref())
+                .and_then(|writing| writing.writer(&schema, self.extension, &options)),
+            None => writing(self.connector.as_ref())
+                .and_then(|writing| writing.writer(&schema, self.extension, &options, None)),
         };
         Ok(RecordSink::new(config, writer.map_err(external)?, self.connector.name()))
     }
@@ -232,7 +236,7 @@ pub(super) fn statement_options(
             "the path says whether one file is written or several: one that ends in / is a folder of files"
         );
     }
-    let known = [connector.options(), connector.write_options(), &[RANGE]].concat();
+    let known = [connector.options(), registry::known_write_options(connector), &[RANGE]].concat();
     options.reject_unknown(&known).map_err(external)?;
     Ok(options)
 }

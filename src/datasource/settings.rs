@@ -90,9 +90,11 @@ pub(super) fn table_options(session: &dyn Session, connector: &dyn Connector, gi
 /// The options of writing, likewise. Settings that are also of reading, such as `message_type`, say how files
 /// are read, not how they are written.
 pub(crate) fn write_options(session: &dyn Session, connector: &dyn Connector, given: &Options) -> Options {
-    let given = options_of(connector.write_options(), given);
+    let given = options_of(registry::known_write_options(connector), given);
     let settings = settings(session).map(|settings| registry::write_options_of(connector, &settings.current));
-    merged(&given, &settings.unwrap_or_default(), |options| connector.check_write_options(options).is_ok())
+    merged(&given, &settings.unwrap_or_default(), |options| {
+        connector.writing().is_some_and(|writing| writing.check_write_options(options).is_ok())
+    })
 }
 
 /// `given` with those `settings` that neither are given nor contradict what is.

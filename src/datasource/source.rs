@@ -102,7 +102,12 @@ impl FileSource for RecordSource {
             },
             limit: config.limit,
             batch_size: self.batch_size,
-            metrics: ScanMetrics::new(&self.metrics, partition, Arc::clone(&self.lost_regions)),
+            metrics: ScanMetrics::new(
+                self.format.connector().as_ref(),
+                &self.metrics,
+                partition,
+                Arc::clone(&self.lost_regions),
+            ),
         };
         ProjectionOpener::try_new(self.projection.clone(), Arc::new(opener), file_schema)
     }

@@ -33,6 +33,7 @@ use super::files::{
 use super::range::set_range;
 use super::settings::table_options;
 use super::{RecordFormat, external, range_setting};
+use crate::capabilities::writing_of_table;
 use crate::registry;
 
 /// What a table of record files is made of; everything but the locations may be left to the files.
@@ -227,17 +228,18 @@ impl RecordTable {
         options: &Options,
     ) -> Option<recordfusion_core::Result<Arc<dyn Writer>>> {
         let table = self.table.as_ref().filter(|_| self.format.connector().name() == format)?;
-        Some(table.writer(schema, extension, options))
+        let writing = writing_of_table(self.format.connector().as_ref(), table.as_ref());
+        Some(writing.and_then(|writing| writing.writer(schema, extension, options)))
     }
 
     /// The message type of the records, if they are messages.
     pub(crate) fn message_type(&self) -> Option<MessageType> {
-        self.table.as_ref()?.message_type()
+        Some(self.table.as_ref()?.messages()?.message_type())
     }
 
     /// The message type and all that it needs as .proto text, if the records are messages.
     pub fn proto_text(&self) -> Option<String> {
-        self.table.as_ref()?.proto_text()
+        Some(self.table.as_ref()?.messages()?.proto_text())
     }
 
     /// The names of the Hive partition columns.

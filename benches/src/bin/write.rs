@@ -21,7 +21,8 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use recordfusion_bench::{LogEvents, Result, message_type, timed};
 use recordfusion_core::{
-    Assembler, Connector, EncodedChunk, Options, Projection, RecordBlock, RecordFile, ScanCounters, Writer,
+    Assembler, ByteRecords, EncodedChunk, Options, Projection, RecordBlock, RecordFile, ScanCounters, Writer,
+    Writing,
 };
 use recordfusion_protobuf::{ProtobufOptions, RecordDecoder};
 use recordfusion_riegeli::RiegeliConnector;

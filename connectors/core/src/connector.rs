@@ -1,4 +1,4 @@
-//! The two traits that a format implements.
+//! The traits that a format implements.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
-use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::future::{self, BoxFuture, FutureExt};
+use futures::stream::BoxStream;
 
 use crate::{
-    Error, Inspection, MessageType, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result,
+    CounterInfo, Inspection, MessageType, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result,
     RowFilter, ScanCounters, Verification, Writer,
 };
 
@@ -25,6 +25,8 @@ pub type BlockStream = BoxStream<'static, Result<RecordBlock>>;
 pub type ByteStream = BoxStream<'static, Result<Bytes>>;
 
 /// A record file format.
+///
+/// What some formats cannot have is a capability: a method that gives `None` where the format lacks it.
 pub trait Connector: Debug + Send + Sync {
     /// The format's name in lower case: `STORED AS` takes it, and messages show it.
     fn name(&self) -> &'static str;
@@ -41,6 +43,11 @@ pub trait Connector: Debug + Send + Sync {
 
     /// Byte ranges are cut at multiples of this many bytes: finer cuts read as right, but cost more.
     fn range_alignment(&self) -> u64;
+
+    /// What its scans count besides what [every scan](ScanCounters::COMMON) does.
+    fn counters(&self) -> &[CounterInfo] {
+        &[]
+    }
 
     /// All options.
     fn options(&self) -> &[OptionInfo];
@@ -63,10 +70,37 @@ pub trait Connector: Debug + Send + Sync {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
 
-    /// The options of writing.
-    fn write_options(&self) -> &[OptionInfo] {
-        &[]
+    /// Describes the file, from its headers and metadata.
+    ///
+    /// # Errors
+    /// The first fault met.
+    fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>>;
+
+    /// How files are written.
+    fn writing(&self) -> Option<&dyn Writing> {
+        None
     }
+
+    /// The rows of a file as byte records.
+    fn byte_records(&self) -> Option<&dyn ByteRecords> {
+        None
+    }
+
+    /// The check of a whole file.
+    fn verifying(&self) -> Option<&dyn Verifying> {
+        None
+    }
+
+    /// The copy of what is intact in a damaged file.
+    fn repairing(&self) -> Option<&dyn Repairing> {
+        None
+    }
+}
+
+/// A format whose files can be written.
+pub trait Writing: Send + Sync {
+    /// The options of writing.
+    fn write_options(&self) -> &[OptionInfo];
 
     /// Checks names and values of options of writing as far as they can be without columns.
     ///
@@ -80,19 +114,18 @@ pub trait Connector: Debug + Send + Sync {
     /// extensions. Rows that are whole records are messages of the type `records`, unless the options name another.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if files of this format cannot be written; wrong options; columns that the
-    /// format cannot hold.
+    /// Wrong options; columns that the format cannot hold.
     fn writer(
         &self,
         schema: &SchemaRef,
         extension: &str,
         options: &Options,
         records: Option<&MessageType>,
-    ) -> Result<Arc<dyn Writer>> {
-        let _ = (schema, extension, options, records);
-        Err(Error::Unsupported(format!("{} files can be read, but not written", self.name())))
-    }
+    ) -> Result<Arc<dyn Writer>>;
+}
 
+/// A format whose files hold byte records.
+pub trait ByteRecords: Send + Sync {
     /// The records of the chunks that begin in `range`, as bytes, in file order. Of `options`, only those count that
     /// say how records are found in the file.
     ///
@@ -105,50 +138,40 @@ pub trait Connector: Debug + Send + Sync {
         options: &Options,
         counters: Arc<ScanCounters>,
     ) -> BlockStream;
+}
 
-    /// Describes the file, from its headers and metadata.
-    ///
-    /// # Errors
-    /// The first fault met.
-    fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>>;
-
+/// A format whose files can be checked from end to end.
+pub trait Verifying: Send + Sync {
     /// Checks every hash and decodes every chunk, and goes on behind faults. Of `options`, those count that say how
     /// records are found in the file, but it is never an error to be damaged.
     ///
     /// # Errors
-    /// Those of the options; [`Error::WrongFormat`] if nothing of the file is of this format; [`Error::Store`] if the
-    /// store fails.
+    /// Those of the options; [`crate::Error::WrongFormat`] if nothing of the file is of this format;
+    /// [`crate::Error::Store`] if the store fails.
     fn verify<'a>(
         &'a self,
         file: &'a RecordFile,
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Verification>>;
+}
 
-    /// The bytes of a sound file of the chunks that a scan would read that skips damage, in file order. They are
-    /// copied as they are stored, after it was checked that they can be decoded, or encoded anew where readers pass
-    /// over some of their bytes; of `options`, only those count that say how records are found in the file. Chunks,
+/// A format whose intact chunks can be copied to a file of their own.
+pub trait Repairing: Send + Sync {
+    /// The bytes of an intact file of the chunks that a scan would read that skips damage, in file order. They are
+    /// copied as they are stored, after it was checked that they can be decoded, or encoded anew where readers skip
+    /// some of their bytes; of `options`, only those count that say how records are found in the file. Chunks,
     /// records and lost regions are counted.
     ///
     /// # Errors
-    /// The stream ends with [`Error::WrongFormat`] or [`Error::Store`] as [`Self::verify`], with those of the options,
-    /// or with [`Error::Unsupported`] for a chunk that a limit forbids to read, and for formats without repair.
-    fn repair(&self, file: &RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
-        let _ = (file, options, counters);
-        let error = Error::Unsupported(format!("{} files cannot be repaired", self.name()));
-        stream::once(async { Err(error) }).boxed()
-    }
+    /// The stream ends with [`crate::Error::WrongFormat`] or [`crate::Error::Store`] as [`Verifying::verify`], with
+    /// those of the options, or with [`crate::Error::Unsupported`] for a chunk that a limit forbids to read.
+    fn repair(&self, file: &RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream;
 }
 
 /// The columns of one or more files, and how they are read.
 pub trait Table: Debug + Send + Sync {
     /// All columns. Every field is nullable, at every depth, except map keys and entries.
     fn schema(&self) -> &SchemaRef;
-
-    /// The message type and all that it needs as .proto text, if the records are messages.
-    fn proto_text(&self) -> Option<String>;
-
-    /// The message type of the records, if they are messages.
-    fn message_type(&self) -> Option<MessageType>;
 
     /// Reads the chunks that begin in a byte range.
     ///
@@ -159,12 +182,51 @@ pub trait Table: Debug + Send + Sync {
     /// The stream ends with the first fault of the file or of a record.
     fn scan(&self, request: ScanRequest) -> BatchStream;
 
-    /// Plans the writing of further files of this table, of rows of `schema`; otherwise as
-    /// [`Connector::writer`].
+    /// What is known of a file without reading its rows: only what it guarantees, not what its writer claims.
     ///
     /// # Errors
-    /// Those of [`Connector::writer`].
+    /// Those of the file.
+    fn statistics<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<FileStatistics>> {
+        let _ = file;
+        future::ready(Ok(FileStatistics::default())).boxed()
+    }
+
+    /// The message type of the records, if they are messages.
+    fn messages(&self) -> Option<&dyn Messages> {
+        None
+    }
+
+    /// How further files of the table are written.
+    fn writing(&self) -> Option<&dyn TableWriting> {
+        None
+    }
+}
+
+/// Records that are messages.
+pub trait Messages: Send + Sync {
+    /// Their type.
+    fn message_type(&self) -> MessageType;
+
+    /// Their type and all that it needs as .proto text.
+    fn proto_text(&self) -> String;
+}
+
+/// A table whose format can be written.
+pub trait TableWriting: Send + Sync {
+    /// Plans the writing of further files of this table, of rows of `schema`; otherwise as [`Writing::writer`].
+    ///
+    /// # Errors
+    /// Those of [`Writing::writer`].
     fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>>;
+}
+
+/// What is known of a file without reading its rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FileStatistics {
+    /// Its number of rows, if the format guarantees it.
+    pub rows: Option<u64>,
+    /// Bytes of its rows in memory, about.
+    pub bytes: Option<u64>,
 }
 
 /// What to read.

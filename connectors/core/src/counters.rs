@@ -1,7 +1,7 @@
 //! What a scan did, counted under the names that `EXPLAIN ANALYZE` and the converter show.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use crate::{LostRegion, LostRegions, RecordFile};
@@ -41,7 +41,36 @@ impl Counter {
     }
 }
 
-/// The counters of one scan.
+/// A counter, as it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CounterInfo {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// Whether it counts what was not read as it is, so that a conversion tells of it.
+    pub is_loss: bool,
+}
+
+impl CounterInfo {
+    /// A counter of things that tell how much work was done.
+    pub const fn work(name: &'static str) -> Self {
+        Self { name, unit: Unit::Count, is_loss: false }
+    }
+
+    /// A counter of things that were not read as they are.
+    pub const fn loss(name: &'static str) -> Self {
+        Self { name, unit: Unit::Count, is_loss: true }
+    }
+
+    /// The same, of another unit.
+    #[must_use]
+    pub const fn of(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+}
+
+/// The counters of one scan: those of every format, and those that a connector [declares](crate::Connector::counters).
 #[derive(Debug, Default)]
 pub struct ScanCounters {
     /// Bytes read from the store.
@@ -50,35 +79,17 @@ pub struct ScanCounters {
     pub bytes_decompressed: Counter,
     /// Chunks whose data was read.
     pub chunks_read: Counter,
-    /// Chunks passed over because another range owns them.
+    /// Chunks that were skipped because another range owns them.
     pub chunks_skipped_by_range: Counter,
     /// Chunks of which only the header was read, for a count.
     pub chunks_counted: Counter,
-    /// Chunks passed over because none of their rows can be wanted.
+    /// Chunks that were skipped because none of their rows can be wanted.
     pub chunks_pruned: Counter,
-    /// Chunks that became columns without putting their records together.
-    pub chunks_shredded: Counter,
     /// Rows that the filter of the scan left out, of those that it looked at.
     pub rows_filtered: Counter,
     /// Records decoded to rows.
     pub records_decoded: Counter,
-    /// Leaf columns that were decoded.
-    pub fields_projected: Counter,
-    /// Occurrences of a known field with another wire type, read as unknown.
-    pub wire_type_mismatches: Counter,
-    /// Timestamps and durations that lost digits below their unit.
-    pub timestamps_truncated: Counter,
-    /// Strings with invalid UTF-8 that were mended.
-    pub invalid_utf8_replaced: Counter,
-    /// Values that are NULL because no column can hold them, or because they are not UTF-8.
-    pub values_nulled: Counter,
-    /// Records that lack a required field.
-    pub records_incomplete: Counter,
-    /// Records that are no valid messages, and were left out.
-    pub records_skipped: Counter,
-    /// Records that are no valid messages, and are rows of NULLs.
-    pub records_nulled: Counter,
-    /// Damaged regions that were passed over.
+    /// Damaged regions that were skipped.
     pub regions_lost: Counter,
     /// Bytes in them.
     pub bytes_lost: Counter,
@@ -88,15 +99,73 @@ pub struct ScanCounters {
     pub decompress_time: Counter,
     /// Time spent on decoding records to columns.
     pub decode_time: Counter,
+    /// Those of the connector.
+    declared: RwLock<Vec<(CounterInfo, Arc<Counter>)>>,
 }
 
+/// The counters of every format, in the order to show them.
+const COMMON: [CounterInfo; 12] = [
+    CounterInfo::work("bytes_scanned").of(Unit::Bytes),
+    CounterInfo::work("bytes_decompressed").of(Unit::Bytes),
+    CounterInfo::work("chunks_read"),
+    CounterInfo::work("chunks_skipped_by_range"),
+    CounterInfo::work("chunks_counted"),
+    CounterInfo::work("chunks_pruned"),
+    CounterInfo::work("rows_filtered"),
+    CounterInfo::work("records_decoded"),
+    CounterInfo::loss("regions_lost"),
+    CounterInfo::loss("bytes_lost").of(Unit::Bytes),
+    CounterInfo::work("decompress_time").of(Unit::Nanoseconds),
+    CounterInfo::work("decode_time").of(Unit::Nanoseconds),
+];
+
 impl ScanCounters {
+    /// The counters of every format.
+    pub const COMMON: &'static [CounterInfo] = &COMMON;
+
     /// Counters whose lost regions are kept in `lost_regions`.
     pub fn with_lost_regions(lost_regions: Arc<LostRegions>) -> Self {
         Self { lost_regions, ..Self::default() }
     }
 
-    /// Counts a damaged region of `file` that is passed over, logs it, and keeps it.
+    /// The same with these counters besides, so that they are shown even if nothing is ever added to them.
+    #[must_use]
+    pub fn declaring(self, counters: &[CounterInfo]) -> Self {
+        counters.iter().for_each(|info| drop(self.declared(info)));
+        self
+    }
+
+    /// Adds `n` to a counter of the connector.
+    pub fn add(&self, info: &CounterInfo, n: u64) {
+        if n > 0 {
+            self.declared(info).add(n);
+        }
+    }
+
+    /// The sum so far of a counter of the connector.
+    pub fn value(&self, info: &CounterInfo) -> u64 {
+        self.find(info).map_or(0, |counter| counter.value())
+    }
+
+    fn find(&self, info: &CounterInfo) -> Option<Arc<Counter>> {
+        let declared = self.declared.read().unwrap_or_else(PoisonError::into_inner);
+        declared.iter().find(|(known, _)| known.name == info.name).map(|(_, counter)| Arc::clone(counter))
+    }
+
+    fn declared(&self, info: &CounterInfo) -> Arc<Counter> {
+        if let Some(counter) = self.find(info) {
+            return counter;
+        }
+        let mut declared = self.declared.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, counter)) = declared.iter().find(|(known, _)| known.name == info.name) {
+            return Arc::clone(counter);
+        }
+        let counter = Arc::new(Counter::default());
+        declared.push((*info, Arc::clone(&counter)));
+        counter
+    }
+
+    /// Counts a damaged region of `file` that is skipped, logs it, and keeps it.
     pub fn lose(&self, file: &RecordFile, region: LostRegion) {
         self.regions_lost.add(1);
         self.bytes_lost.add(region.bytes());
@@ -105,30 +174,47 @@ impl ScanCounters {
         self.lost_regions.add(&file.name, region);
     }
 
-    /// All counters with their names and units, in the order to show them.
-    pub fn all(&self) -> [(&'static str, Unit, &Counter); 21] {
-        [
-            ("bytes_scanned", Unit::Bytes, &self.bytes_scanned),
-            ("bytes_decompressed", Unit::Bytes, &self.bytes_decompressed),
-            ("chunks_read", Unit::Count, &self.chunks_read),
-            ("chunks_skipped_by_range", Unit::Count, &self.chunks_skipped_by_range),
-            ("chunks_counted", Unit::Count, &self.chunks_counted),
-            ("chunks_pruned", Unit::Count, &self.chunks_pruned),
-            ("chunks_shredded", Unit::Count, &self.chunks_shredded),
-            ("rows_filtered", Unit::Count, &self.rows_filtered),
-            ("records_decoded", Unit::Count, &self.records_decoded),
-            ("fields_projected", Unit::Count, &self.fields_projected),
-            ("wire_type_mismatches", Unit::Count, &self.wire_type_mismatches),
-            ("timestamps_truncated", Unit::Count, &self.timestamps_truncated),
-            ("invalid_utf8_replaced", Unit::Count, &self.invalid_utf8_replaced),
-            ("values_nulled", Unit::Count, &self.values_nulled),
-            ("records_incomplete", Unit::Count, &self.records_incomplete),
-            ("records_skipped", Unit::Count, &self.records_skipped),
-            ("records_nulled", Unit::Count, &self.records_nulled),
-            ("regions_lost", Unit::Count, &self.regions_lost),
-            ("bytes_lost", Unit::Bytes, &self.bytes_lost),
-            ("decompress_time", Unit::Nanoseconds, &self.decompress_time),
-            ("decode_time", Unit::Nanoseconds, &self.decode_time),
-        ]
+    /// All counters with their sums so far, in the order to show them.
+    pub fn all(&self) -> Vec<(CounterInfo, u64)> {
+        let common = [
+            &self.bytes_scanned,
+            &self.bytes_decompressed,
+            &self.chunks_read,
+            &self.chunks_skipped_by_range,
+            &self.chunks_counted,
+            &self.chunks_pruned,
+            &self.rows_filtered,
+            &self.records_decoded,
+            &self.regions_lost,
+            &self.bytes_lost,
+            &self.decompress_time,
+            &self.decode_time,
+        ];
+        let common = COMMON.iter().zip(common).map(|(info, counter)| (*info, counter.value()));
+        let declared = self.declared.read().unwrap_or_else(PoisonError::into_inner);
+        common.chain(declared.iter().map(|(info, counter)| (*info, counter.value()))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_counters_come_behind_the_common_ones() {
+        const NULLED: CounterInfo = CounterInfo::loss("values_nulled");
+        const LATE: CounterInfo = CounterInfo::work("late");
+        let counters = ScanCounters::default().declaring(&[NULLED]);
+        assert_eq!(counters.all().len(), COMMON.len() + 1);
+        counters.add(&LATE, 0);
+        assert_eq!(counters.all().len(), COMMON.len() + 1, "nothing was counted");
+        counters.add(&NULLED, 3);
+        counters.add(&NULLED, 4);
+        counters.add(&LATE, 1);
+        assert_eq!((counters.value(&NULLED), counters.value(&LATE)), (7, 1));
+        assert_eq!(counters.all()[COMMON.len()..], [(NULLED, 7), (LATE, 1)]);
+        counters.bytes_lost.add(9);
+        let sum = |name: &str| counters.all().iter().find(|(info, _)| info.name == name).map(|(_, n)| *n);
+        assert_eq!((sum("bytes_lost"), sum("decode_time")), (Some(9), Some(0)));
     }
 }

@@ -36,6 +36,20 @@ pub enum Error {
         /// The message, the field path and what is wrong with it.
         fault: String,
     },
+    /// A value of an intact file cannot be read as its column's type.
+    #[error("{file}: row group at byte {offset}, row {row}, column '{column}': {reason}")]
+    BadCell {
+        /// The file, as the user knows it.
+        file: String,
+        /// Byte offset in the file of the row group.
+        offset: u64,
+        /// The row, counted from 0 in the row group.
+        row: u64,
+        /// The column and the path inside it.
+        column: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Chunks cannot be encoded or put together.
     #[error("cannot write {format}: {reason}")]
     Encode {

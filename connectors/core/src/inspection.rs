@@ -15,6 +15,8 @@ pub struct Inspection {
     pub decoded_size: u64,
     /// The chunks in file order.
     pub chunks: Vec<ChunkSummary>,
+    /// The columns, in the order of the file; none in formats of byte records.
+    pub columns: Vec<ColumnSummary>,
     /// What the file says of itself, as names and values in the order to show them: message type,
     /// comment, writer options.
     pub metadata: Vec<(String, String)>,
@@ -36,6 +38,21 @@ pub struct ChunkSummary {
     /// Bytes of chunk data.
     pub data_size: u64,
     /// Sum of the record sizes in bytes.
+    pub decoded_size: u64,
+}
+
+/// One column of a file, over all its row groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnSummary {
+    /// Its name, and the path inside it where that is stored by itself.
+    pub name: String,
+    /// Its type, in the format's own words.
+    pub data_type: String,
+    /// How its values are encoded and compressed, such as `zstd`; `-` if they are stored as they are.
+    pub codec: String,
+    /// Bytes as they are stored.
+    pub stored_size: u64,
+    /// Bytes before compression.
     pub decoded_size: u64,
 }
 

@@ -12,7 +12,7 @@
 //!
 //! A scan applies the [`RowFilter`] of its request, and reads no more of a chunk than it needs to.
 //!
-//! The flow of a write: [`Connector::writer`] makes the plan for a schema and options; a [`Chunker`] cuts batches
+//! The flow of a write: [`Writing::writer`] makes the plan for a schema and options; a [`Chunker`] cuts batches
 //! into chunks, which are encoded in parallel, and an [`Assembler`] makes the file of them.
 //!
 //! Formats that hold byte records pass a [`RecordBlock`] from the container to the payload decoder:
@@ -20,7 +20,7 @@
 //! batch of small ones, and [`row_counts`] makes batches of nothing but a number of rows.
 //!
 //! What becomes of damage is the user's choice, [`OnCorruption`]: whatever is passed over is counted and kept as a
-//! [`LostRegion`] in the [`ScanCounters`]. [`Connector::verify`] finds all of it, and [`Connector::repair`] copies
+//! [`LostRegion`] in the [`ScanCounters`]. [`Verifying::verify`] finds all of it, and [`Repairing::repair`] copies
 //! what is whole to a file without it. [`Limits`] bound the memory that any file can take.
 
 #![cfg_attr(
@@ -55,14 +55,17 @@ mod write;
 
 pub use block::{RecordBlock, RecordBlockBuilder};
 pub use bounds::{ColumnBounds, Nulls};
-pub use connector::{BatchStream, BlockStream, ByteStream, Connector, ScanRequest, Table};
+pub use connector::{
+    BatchStream, BlockStream, ByteRecords, ByteStream, Connector, FileStatistics, Messages, Repairing,
+    ScanRequest, Table, TableWriting, Verifying, Writing,
+};
 pub use corruption::{LostRegion, LostRegions, OnCorruption, OnTruncated};
 pub use count::row_counts;
-pub use counters::{Counter, ScanCounters, Unit};
+pub use counters::{Counter, CounterInfo, ScanCounters, Unit};
 pub use error::{Error, Result};
 pub use file::RecordFile;
 pub use filter::RowFilter;
-pub use inspection::{ChunkSummary, Inspection, Verification};
+pub use inspection::{ChunkSummary, ColumnSummary, Inspection, Verification};
 pub use limits::Limits;
 pub use options::{OptionInfo, Options, nearest_names};
 pub use projection::{ColumnProjection, Projection, Selection};

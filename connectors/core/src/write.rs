@@ -110,6 +110,8 @@ pub struct EncodedChunk {
     pub data: Vec<u8>,
     /// Rows in it.
     pub rows: u64,
+    /// What the file's footer says of it, in the connector's own form.
+    pub footer: Vec<u8>,
 }
 
 /// Puts the chunks of one file together: what it gives is the file, piece by piece.

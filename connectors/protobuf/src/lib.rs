@@ -14,6 +14,7 @@
 mod batch;
 mod column_tree;
 mod columns;
+pub mod counters;
 mod decode;
 mod decoded;
 pub mod descriptor;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message;
-use recordfusion_core::{Error, MessageType, Result};
+use recordfusion_core::{Error, MessageType, Messages, Result};
 
 use crate::descriptor::compile::{compile, compile_text};
 use crate::descriptor::files::FileSet;
@@ -92,6 +92,16 @@ impl RecordType {
             Some(message) => Ok(Self { descriptors: Arc::new(all), message, ..self }),
             None => Ok(self),
         }
+    }
+}
+
+impl Messages for RecordType {
+    fn message_type(&self) -> MessageType {
+        Self::message_type(self)
+    }
+
+    fn proto_text(&self) -> String {
+        Self::proto_text(self)
     }
 }
 

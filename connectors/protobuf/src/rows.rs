@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use crate::counters::{
+    FIELDS_PROJECTED, INVALID_UTF8_REPLACED, RECORDS_INCOMPLETE, RECORDS_NULLED, RECORDS_SKIPPED,
+    TIMESTAMPS_TRUNCATED, VALUES_NULLED, WIRE_TYPE_MISMATCHES,
+};
 use arrow::array::{ArrayRef, UInt32Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::take;
@@ -166,12 +170,12 @@ impl RowDecoder {
         let failed = |fault| (rows.clone(), fault);
         let arrays = self.decoder.attempt(block, good.iter().copied()).map_err(failed)?;
         if self.on_bad_record == OnBadRecord::Skip {
-            counters.records_skipped.add(bad.len() as u64);
+            counters.add(&RECORDS_SKIPPED, bad.len() as u64);
             return Ok((good, arrays));
         }
         let places = rows.clone().map(|row| good.binary_search(&row).ok().map(|at| at as u32)).collect();
         let arrays = spread(arrays, &places).map_err(failed)?;
-        counters.records_nulled.add(bad.len() as u64);
+        counters.add(&RECORDS_NULLED, bad.len() as u64);
         Ok((rows.collect(), arrays))
     }
 
@@ -201,15 +205,15 @@ impl RowDecoder {
     /// Counts what was noticed in a batch.
     pub(crate) fn count(&mut self, arrays: &Arrays, counters: &ScanCounters) {
         if self.batches == 0 {
-            counters.fields_projected.add(self.decoder.leaves());
+            counters.add(&FIELDS_PROJECTED, self.decoder.leaves());
         }
         self.batches = self.batches.saturating_add(1);
-        counters.wire_type_mismatches.add(arrays.mismatches);
-        counters.timestamps_truncated.add(arrays.tally.truncated);
-        counters.invalid_utf8_replaced.add(arrays.tally.mended);
-        counters.values_nulled.add(arrays.tally.nulled);
+        counters.add(&WIRE_TYPE_MISMATCHES, arrays.mismatches);
+        counters.add(&TIMESTAMPS_TRUNCATED, arrays.tally.truncated);
+        counters.add(&INVALID_UTF8_REPLACED, arrays.tally.mended);
+        counters.add(&VALUES_NULLED, arrays.tally.nulled);
         let incomplete = arrays.incomplete.as_ref().map_or(0, BooleanBuffer::count_set_bits);
-        counters.records_incomplete.add(incomplete as u64);
+        counters.add(&RECORDS_INCOMPLETE, incomplete as u64);
     }
 
     /// The first record of `rows` with a fault, found by halving; `fault` is one of them.

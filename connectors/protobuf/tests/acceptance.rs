@@ -2,6 +2,7 @@
 
 use recordfusion_core::{Error, ScanCounters};
 use recordfusion_protobuf::RecordDecoder;
+use recordfusion_protobuf::counters::{FIELDS_PROJECTED, TIMESTAMPS_TRUNCATED, WIRE_TYPE_MISMATCHES};
 use serde_json::{Value, json};
 
 use crate::support::{decode, decode_counted, decoder, hex, row};
@@ -63,9 +64,9 @@ fn values() {
 fn other_wire_types_are_counted() {
     let counters = ScanCounters::default();
     decode_counted(&decoder(M), &[hex("0a 03 61 62 63"), vec![]], &counters).expect("valid");
-    assert_eq!(counters.wire_type_mismatches.value(), 1);
+    assert_eq!(counters.value(&WIRE_TYPE_MISMATCHES), 1);
     assert_eq!(counters.records_decoded.value(), 2);
-    assert_eq!(counters.fields_projected.value(), 20);
+    assert_eq!(counters.value(&FIELDS_PROJECTED), 20);
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn times_and_wrappers() {
     check(&decoder, &cases);
     let counters = ScanCounters::default();
     decode_counted(&decoder, &cases.clone().map(|(record, _)| hex(record)), &counters).expect("valid");
-    assert_eq!(counters.timestamps_truncated.value(), 1);
+    assert_eq!(counters.value(&TIMESTAMPS_TRUNCATED), 1);
 }
 
 #[test]

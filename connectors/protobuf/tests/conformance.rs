@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use recordfusion_core::{Error, Options, ScanCounters};
 use recordfusion_protobuf::RecordDecoder;
+use recordfusion_protobuf::counters::{RECORDS_NULLED, RECORDS_SKIPPED, VALUES_NULLED};
 use serde_json::{Map, Value};
 
 use crate::support::{decode, decode_counted, files_of, hex, open_with, row};
@@ -105,7 +106,7 @@ fn bad_records_are_left_out_or_null() {
         let skipped = decode_counted(&tables[0], &records, &counters).expect("bad ones are left out");
         assert_eq!(skipped.num_rows(), 2 * refused.len());
         assert!((0..skipped.num_rows()).all(|index| row(&skipped, index) == empty));
-        assert_eq!(counters.records_skipped.value(), refused.len() as u64);
+        assert_eq!(counters.value(&RECORDS_SKIPPED), refused.len() as u64);
         let nulled = decode_counted(&tables[1], &records, &counters).expect("bad ones are NULL");
         assert_eq!(nulled.num_rows(), records.len());
         for index in 0..records.len() {
@@ -113,7 +114,7 @@ fn bad_records_are_left_out_or_null() {
             assert_eq!(all_null, index % 3 == 1);
             assert!(all_null || row(&nulled, index) == empty);
         }
-        assert_eq!(counters.records_nulled.value(), refused.len() as u64);
+        assert_eq!(counters.value(&RECORDS_NULLED), refused.len() as u64);
     }
 }
 
@@ -128,7 +129,7 @@ fn bad_values_are_null_where_that_is_wanted() {
             let message = types[&file]["message"].as_str().expect("a name");
             let difference = Compare(&types[&file]).message(message, &case["row"], &row(&batch, 0));
             assert_eq!(difference, Ok(()), "{file} {}", case["hex"]);
-            assert!(counters.values_nulled.value() > 0);
+            assert!(counters.value(&VALUES_NULLED) > 0);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Options that meet odd records and odd message types.
 
 use recordfusion_core::{Error, ScanCounters};
+use recordfusion_protobuf::counters::{INVALID_UTF8_REPLACED, RECORDS_SKIPPED, VALUES_NULLED};
 use serde_json::json;
 
 use crate::support::{compile, decode, decode_counted, decoder_with, hex, open_with, row};
@@ -26,7 +27,7 @@ fn what_is_dropped_is_checked_like_anything_else() {
         let skip = decoder_with(TREE, &[("recursion", recursion), ("on_bad_record", "skip")]);
         let counters = ScanCounters::default();
         let batch = decode_counted(&skip, &records, &counters).expect("bad ones are left out");
-        assert_eq!((batch.num_rows(), counters.records_skipped.value()), (2, 3), "{recursion}");
+        assert_eq!((batch.num_rows(), counters.value(&RECORDS_SKIPPED)), (2, 3), "{recursion}");
     }
     let options = [("recursion", "drop"), ("recursion_depth", "0"), ("metadata_columns", "unknown")];
     let batch = decode(&decoder_with(TREE, &options), &[hex("08 01 12 02 08 02 28 07")]).expect("valid");
@@ -58,7 +59,7 @@ fn text_inside_of_json_is_checked_like_other_text() {
         let decoder = decoder_with(source, &[("any", "json"), ("invalid_utf8", policy)]);
         let counters = ScanCounters::default();
         let outcome = decode_counted(&decoder, &[&record], &counters);
-        let counted = (counters.invalid_utf8_replaced.value(), counters.values_nulled.value());
+        let counted = (counters.value(&INVALID_UTF8_REPLACED), counters.value(&VALUES_NULLED));
         match (outcome, expected) {
             (Err(Error::BadRecord { fault, .. }), None) => assert!(fault.contains("UTF-8"), "{fault}"),
             (Ok(batch), Some((text, mended, nulled))) => {

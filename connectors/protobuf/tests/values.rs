@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, TimeUnit};
 use recordfusion_core::{ColumnProjection, Projection, ScanCounters, Selection};
+use recordfusion_protobuf::counters::{INVALID_UTF8_REPLACED, RECORDS_INCOMPLETE};
 use recordfusion_protobuf::{ProtobufOptions, RecordDecoder};
 use serde_json::{Value, json};
 
@@ -291,11 +292,11 @@ fn records_that_lack_required_fields_are_counted() {
     for (record, expected) in cases {
         let counters = ScanCounters::default();
         decode_counted(&decoder, &[hex(record)], &counters).expect("valid");
-        assert_eq!(counters.records_incomplete.value(), expected, "{record}");
+        assert_eq!(counters.value(&RECORDS_INCOMPLETE), expected, "{record}");
     }
     let counters = ScanCounters::default();
     decode_counted(&decoder, &cases.map(|(record, _)| hex(record)), &counters).expect("valid");
-    assert_eq!(counters.records_incomplete.value(), 4);
+    assert_eq!(counters.value(&RECORDS_INCOMPLETE), 4);
 }
 
 #[test]
@@ -308,7 +309,7 @@ fn invalid_utf8_without_verification_is_mended() {
     assert_eq!(row(&batch, 1)["s"], "x");
     assert_eq!(row(&batch, 2)["m"][0]["key"], "\u{fffd}");
     assert_eq!(row(&batch, 3)["s"], Value::Null);
-    assert_eq!(counters.invalid_utf8_replaced.value(), 2);
+    assert_eq!(counters.value(&INVALID_UTF8_REPLACED), 2);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use futures::executor::block_on;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
-use recordfusion_core::{Connector, Options, Projection, RecordFile, ScanRequest, Table};
+use recordfusion_core::{Connector, Options, Projection, RecordFile, ScanRequest, Table, Writing};
 use recordfusion_recordio::RecordioConnector;
 
 /// Bytes of records of a file.

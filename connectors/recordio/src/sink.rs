@@ -128,7 +128,7 @@ impl OpenChunk for RecordChunk {
         Box::new(move || {
             let rows = u64::from(records.count());
             let (header, data) = records.encode(&options).map_err(|error| encode_error(&error))?;
-            Ok(EncodedChunk { header: header.to_vec(), data, rows })
+            Ok(EncodedChunk { header: header.to_vec(), data, rows, footer: Vec::new() })
         })
     }
 }

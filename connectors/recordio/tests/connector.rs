@@ -3,7 +3,7 @@
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error, Options};
+use recordfusion_core::{ByteRecords, Connector, Error, Options};
 use recordfusion_recordio::RecordioConnector;
 
 use crate::support::*;

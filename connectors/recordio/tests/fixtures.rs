@@ -1,7 +1,7 @@
 //! Files of other writers, whole: their records and chunks, and where and why damaged ones stop a strict reader.
 
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error, Options};
+use recordfusion_core::{Connector, Error, Options, Verifying};
 use recordfusion_recordio::RecordioConnector;
 
 use crate::support::*;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error, LostRegion, Options, Result, ScanCounters};
+use recordfusion_core::{Error, LostRegion, Options, Repairing, Result, ScanCounters, Verifying};
 use recordfusion_recordio::RecordioConnector;
 
 use crate::support::*;

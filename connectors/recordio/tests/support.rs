@@ -13,7 +13,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use recordfusion_core::{
     Connector, Error, LostRegion, Options, Projection, RecordFile, Result, ScanCounters, ScanRequest, Table,
-    Writer,
+    Writer, Writing,
 };
 use recordfusion_recordio::RecordioConnector;
 use serde_json::Value;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
 use recordfusion_core::{Error, Options};
+use recordfusion_protobuf::counters::INVALID_UTF8_REPLACED;
 use serde_json::Value;
 
 use crate::support::*;
@@ -28,7 +29,7 @@ fn strings(bytes: &[u8], options: &Options) -> (Vec<Option<String>>, Option<Erro
             .map(move |row| column.is_valid(row).then(|| column.value(row).to_string()))
             .collect::<Vec<_>>()
     });
-    (values.collect(), error, counters.invalid_utf8_replaced.value())
+    (values.collect(), error, counters.value(&INVALID_UTF8_REPLACED))
 }
 
 #[test]
@@ -129,7 +130,12 @@ fn messages_become_columns() {
         for options in [messages("descriptor_set", "events.fds.bin"), messages("proto", "events.proto")] {
             let file = memory_file(&fixture(&format!("{name}.recordio")));
             let table = open(&file, &options).expect("good options");
-            assert!(table.proto_text().is_some_and(|text| text.contains("message Event")));
+            assert!(
+                table
+                    .messages()
+                    .map(|messages| messages.proto_text())
+                    .is_some_and(|text| text.contains("message Event"))
+            );
             let columns = table.schema().fields().len();
             let (batches, error) = scan(table.as_ref(), request(&file, 0..file.size, columns));
             assert!(error.is_none(), "{error:?}");

@@ -7,7 +7,7 @@ use arrow::array::{
     StringViewArray,
 };
 use proptest::prelude::*;
-use recordfusion_core::{Connector, Options};
+use recordfusion_core::{Options, Writing};
 use recordfusion_recordio::RecordioConnector;
 
 use crate::support::*;
@@ -97,7 +97,8 @@ fn messages_of_a_given_type_are_written() {
     let (batches, error) = scan(table.as_ref(), request(&file, 0..file.size, columns));
     assert!(error.is_none());
     let by_options = RecordioConnector::default().writer(table.schema(), "recordio", &given, None);
-    let by_table = table.writer(table.schema(), "recordio", &Options::new());
+    let by_table =
+        table.writing().expect("can be written").writer(table.schema(), "recordio", &Options::new());
     for writer in [by_options, by_table] {
         let writer = writer.expect("the columns fit the type");
         let written = memory_file(&write_batches(writer.as_ref(), &batches).expect("writes"));

@@ -7,9 +7,11 @@ use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ByteStream, Connector, Inspection, MessageType, OptionInfo, Options,
-    RecordFile, Result, ScanCounters, ScanPlan, ScanRequest, Table, Verification, Writer, row_counts, scan,
+    BatchStream, BlockStream, ByteRecords, ByteStream, Connector, CounterInfo, Inspection, MessageType,
+    Messages, OptionInfo, Options, RecordFile, Repairing, Result, ScanCounters, ScanPlan, ScanRequest, Table,
+    TableWriting, Verification, Verifying, Writer, Writing, row_counts, scan,
 };
+use recordfusion_protobuf::counters::COUNTERS;
 use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder, RecordType, WriteOptions};
 
 use crate::coalesce::first_blocks;
@@ -27,6 +29,7 @@ pub struct RecordConnector<C> {
     container: C,
     options: Vec<OptionInfo>,
     write_options: Vec<OptionInfo>,
+    counters: Vec<CounterInfo>,
 }
 
 impl<C: Container> RecordConnector<C> {
@@ -35,7 +38,8 @@ impl<C: Container> RecordConnector<C> {
         let options = [ProtobufOptions::OPTIONS, container.options()].concat();
         let write_options =
             [container.write_options(), ProtobufOptions::TARGET, WriteOptions::OPTIONS].concat();
-        Self { container, options, write_options }
+        let counters = [container.counters(), COUNTERS].concat();
+        Self { container, options, write_options, counters }
     }
 
     fn read_options(&self, options: &Options) -> Result<(ProtobufOptions, C::Options)> {
@@ -110,6 +114,10 @@ impl<C: Container> Connector for RecordConnector<C> {
         &self.options
     }
 
+    fn counters(&self) -> &[CounterInfo] {
+        &self.counters
+    }
+
     fn check_options(&self, options: &Options) -> Result<()> {
         self.read_options(options).map(drop)
     }
@@ -122,6 +130,28 @@ impl<C: Container> Connector for RecordConnector<C> {
         async move { Ok(Arc::new(self.open_table(files, options).await?) as Arc<dyn Table>) }.boxed()
     }
 
+    fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {
+        self.container.inspect(file)
+    }
+
+    fn writing(&self) -> Option<&dyn Writing> {
+        Some(self)
+    }
+
+    fn byte_records(&self) -> Option<&dyn ByteRecords> {
+        Some(self)
+    }
+
+    fn verifying(&self) -> Option<&dyn Verifying> {
+        Some(self)
+    }
+
+    fn repairing(&self) -> Option<&dyn Repairing> {
+        Some(self)
+    }
+}
+
+impl<C: Container> Writing for RecordConnector<C> {
     fn write_options(&self) -> &[OptionInfo] {
         &self.write_options
     }
@@ -148,7 +178,9 @@ impl<C: Container> Connector for RecordConnector<C> {
         };
         writer(&self.container, &rows, extension, options)
     }
+}
 
+impl<C: Container> ByteRecords for RecordConnector<C> {
     fn records(
         &self,
         file: &RecordFile,
@@ -161,11 +193,9 @@ impl<C: Container> Connector for RecordConnector<C> {
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
     }
+}
 
-    fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {
-        self.container.inspect(file)
-    }
-
+impl<C: Container> Verifying for RecordConnector<C> {
     fn verify<'a>(
         &'a self,
         file: &'a RecordFile,
@@ -177,7 +207,9 @@ impl<C: Container> Connector for RecordConnector<C> {
         }
         .boxed()
     }
+}
 
+impl<C: Container> Repairing for RecordConnector<C> {
     fn repair(&self, file: &RecordFile, options: &Options, counters: Arc<ScanCounters>) -> ByteStream {
         match self.read_options(options) {
             Ok((_, options)) => self.container.repair(file.clone(), &options, counters),
@@ -214,14 +246,6 @@ impl<C: Container> Table for RecordTable<C> {
         self.decoder.schema()
     }
 
-    fn proto_text(&self) -> Option<String> {
-        self.decoder.proto_text()
-    }
-
-    fn message_type(&self) -> Option<MessageType> {
-        self.decoder.record_type().map(RecordType::message_type)
-    }
-
     fn scan(&self, request: ScanRequest) -> BatchStream {
         let is_count = request.projection.columns.is_empty() && request.filter.is_none();
         if is_count && self.decoder.every_record_is_a_row() {
@@ -237,6 +261,16 @@ impl<C: Container> Table for RecordTable<C> {
         }
     }
 
+    fn messages(&self) -> Option<&dyn Messages> {
+        self.decoder.record_type().map(|message| message as &dyn Messages)
+    }
+
+    fn writing(&self) -> Option<&dyn TableWriting> {
+        Some(self)
+    }
+}
+
+impl<C: Container> TableWriting for RecordTable<C> {
     fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
         let rows = RowsToWrite {
             schema,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::{self, BoxFuture, FutureExt};
-use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    Assembler, BlockStream, ByteStream, Error, Inspection, OptionInfo, Options, RecordFile, Result,
+    Assembler, BlockStream, ByteStream, CounterInfo, Inspection, OptionInfo, Options, RecordFile, Result,
     ScanCounters, ScanRequest, Verification,
 };
 use recordfusion_protobuf::BatchDecoder;
@@ -47,7 +47,7 @@ pub trait Container: Debug + Clone + Send + Sync + 'static {
     /// Reads them; other names are not looked at.
     ///
     /// # Errors
-    /// [`Error::Option`] for a value that its option cannot have.
+    /// [`recordfusion_core::Error::Option`] for a value that its option cannot have.
     fn read_options(&self, options: &Options) -> Result<Self::Options>;
 
     /// What a file says of its records; nothing in formats without room for it.
@@ -104,13 +104,18 @@ pub trait Container: Debug + Clone + Send + Sync + 'static {
     fn reader(&self, decoder: &BatchDecoder, options: &Self::Options)
     -> <Self::Chunk as ColumnChunk>::Reader;
 
+    /// What its scans count besides what every scan does.
+    fn counters(&self) -> &'static [CounterInfo] {
+        &[]
+    }
+
     /// As [`recordfusion_core::Connector::inspect`].
     ///
     /// # Errors
     /// The first fault met.
     fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>>;
 
-    /// As [`recordfusion_core::Connector::verify`].
+    /// As [`recordfusion_core::Verifying::verify`].
     ///
     /// # Errors
     /// As there.
@@ -120,15 +125,11 @@ pub trait Container: Debug + Clone + Send + Sync + 'static {
         options: &'a Self::Options,
     ) -> BoxFuture<'a, Result<Verification>>;
 
-    /// As [`recordfusion_core::Connector::repair`].
+    /// As [`recordfusion_core::Repairing::repair`].
     ///
     /// # Errors
     /// As there.
-    fn repair(&self, file: RecordFile, options: &Self::Options, counters: Arc<ScanCounters>) -> ByteStream {
-        let _ = (file, options, counters);
-        let error = Error::Unsupported(format!("{} files cannot be repaired", self.name()));
-        stream::once(async { Err(error) }).boxed()
-    }
+    fn repair(&self, file: RecordFile, options: &Self::Options, counters: Arc<ScanCounters>) -> ByteStream;
 
     /// The options of writing that say how records become a file.
     fn write_options(&self) -> &'static [OptionInfo];
@@ -136,7 +137,7 @@ pub trait Container: Debug + Clone + Send + Sync + 'static {
     /// Checks them, for files of any of the format's extensions; other names are not looked at.
     ///
     /// # Errors
-    /// [`Error::Option`] for a value that its option cannot have.
+    /// [`recordfusion_core::Error::Option`] for a value that its option cannot have.
     fn check_write_options(&self, options: &Options) -> Result<()>;
 
     /// Plans the writing of files of one of the format's extensions, whose records are as in `description`.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::BoxStream;
 use recordfusion_core::{
-    BlockStream, ByteStream, Error, Inspection, OnCorruption, OnTruncated, OptionInfo, Options, RecordFile,
-    Result, ScanCounters, ScanRequest, Verification,
+    BlockStream, ByteStream, CounterInfo, Error, Inspection, OnCorruption, OnTruncated, OptionInfo, Options,
+    RecordFile, Result, ScanCounters, ScanRequest, Verification,
 };
 use recordfusion_protobuf::BatchDecoder;
 use recordfusion_records::{
@@ -21,7 +21,7 @@ use crate::metadata::RecordsMetadata;
 use crate::options::{OPTIONS, container_options};
 use crate::position::BLOCK;
 use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata};
-use crate::scan::{ChunkColumns, TransposedChunk};
+use crate::scan::{CHUNKS_COLUMNAR, ChunkColumns, TransposedChunk};
 use crate::{repair, scan, sink};
 
 /// The connector of Riegeli/records files, among them ArrayRecord files.
@@ -103,6 +103,10 @@ impl Container for Riegeli {
 
     fn reader(&self, decoder: &BatchDecoder, options: &ContainerOptions) -> ChunkColumns {
         ChunkColumns::new(decoder, options.limits)
+    }
+
+    fn counters(&self) -> &'static [CounterInfo] {
+        &[CHUNKS_COLUMNAR]
     }
 
     fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {

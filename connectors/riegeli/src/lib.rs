@@ -51,3 +51,4 @@ mod wire;
 pub mod write;
 
 pub use container::{Riegeli, RiegeliConnector};
+pub use scan::CHUNKS_COLUMNAR;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BlockStream, ColumnBounds, Error, Limits, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result,
-    ScanCounters, ScanRequest,
+    BlockStream, ColumnBounds, CounterInfo, Error, Limits, OnCorruption, OnTruncated, RecordBlock,
+    RecordFile, Result, ScanCounters, ScanRequest,
 };
 use recordfusion_protobuf::BatchDecoder;
 use recordfusion_records::{ColumnChunk, ContainerOptions, ItemStream, LARGE_BLOCK, ScanItem};
@@ -75,6 +75,9 @@ pub(crate) fn items(request: &ScanRequest, options: ContainerOptions) -> ItemStr
     stream::once(open).try_flatten().boxed()
 }
 
+/// Transposed chunks that became columns without putting their records together.
+pub const CHUNKS_COLUMNAR: CounterInfo = CounterInfo::work("chunks_columnar");
+
 /// Where the transposed chunks of a range come from, and where they are counted.
 struct Source {
     file: RecordFile,
@@ -114,7 +117,7 @@ impl ColumnChunk for TransposedChunk {
         let decode = || chunks.decode_columns(place, columns, decoder, &file.name, counters);
         let rows = counters.decode_time.time(decode);
         counters.bytes_decompressed.add(chunks.take_decompressed_bytes());
-        counters.chunks_shredded.add(u64::from(rows.is_ok()));
+        counters.add(&CHUNKS_COLUMNAR, u64::from(rows.is_ok()));
         rows.ok()
     }
 

@@ -275,7 +275,7 @@ impl Encoders {
         idle.chunks.push(chunk);
         drop(idle);
         let (header, rows) = (encoded.header.encode().to_vec(), encoded.header.num_records);
-        Ok(EncodedChunk { header, data: encoded.data, rows })
+        Ok(EncodedChunk { header, data: encoded.data, rows, footer: Vec::new() })
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, RecordBatch};
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error, Options};
+use recordfusion_core::{Connector, Error, Options, Verifying};
 use recordfusion_riegeli::RiegeliConnector;
 
 use crate::support::*;
@@ -131,7 +131,7 @@ fn descriptors_in_the_file_make_typed_columns() {
         let file = memory_file(&fixture(&format!("riegeli/{name}.riegeli")));
         let table = open(&file).expect("valid file");
         let columns = table.schema().fields().len();
-        assert!(columns > 3 && table.proto_text().is_some(), "{name}: {columns} columns");
+        assert!(columns > 3 && table.messages().is_some(), "{name}: {columns} columns");
         let (records, _) = read_range(&file, 0..file.size);
         let (batches, error) = scan(table.as_ref(), request(&file, 0..file.size, columns));
         assert!(error.is_none(), "{name}: {error:?}");
@@ -145,7 +145,7 @@ fn files_that_cannot_be_decoded_to_metadata_are_read_as_bytes() {
     let file = memory_file(&fixture("riegeli/corrupt/valid_hash_metadata_garbage.riegeli"));
     let table = open(&file).expect("the records are sound");
     let (batches, error) = scan(table.as_ref(), request(&file, 0..file.size, 1));
-    assert!(error.is_none() && table.proto_text().is_none());
+    assert!(error.is_none() && table.messages().is_none());
     assert_eq!(values(&batches).len(), 80);
 }
 

@@ -1,7 +1,7 @@
 //! Damaged files: what a read that stops at the first fault gives, and what it says.
 
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error, Options};
+use recordfusion_core::{Error, Options, Verifying};
 use recordfusion_riegeli::RiegeliConnector;
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 //! Files of the reference implementation: records, positions, chunk lists and metadata.
 
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Inspection, Options, RecordBlock};
+use recordfusion_core::{Connector, Inspection, Options, RecordBlock, Verifying};
 use recordfusion_riegeli::RiegeliConnector;
 use serde_json::Value;
 

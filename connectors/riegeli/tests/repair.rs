@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Error, LostRegion, Options, Result, ScanCounters, Verification};
+use recordfusion_core::{
+    Connector, Error, LostRegion, Options, Repairing, Result, ScanCounters, Verification, Verifying,
+};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::hash::hash;
 use recordfusion_riegeli::header::ChunkHeader;

@@ -11,8 +11,8 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use recordfusion_core::{
-    ColumnProjection, Connector, Error, LostRegion, Options, Projection, RecordBlock, RecordFile,
-    ScanCounters, ScanRequest, Selection, Table,
+    ByteRecords, ColumnProjection, Connector, Error, LostRegion, Options, Projection, RecordBlock,
+    RecordFile, ScanCounters, ScanRequest, Selection, Table,
 };
 use recordfusion_riegeli::RiegeliConnector;
 

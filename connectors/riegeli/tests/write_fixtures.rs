@@ -2,7 +2,7 @@
 //! leaves no choice, and as dense where only the compression differs.
 
 use futures::executor::block_on;
-use recordfusion_core::{Connector, Options};
+use recordfusion_core::{Connector, Options, Verifying};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::write::{ArrayRecordOptions, Compression, WriterOptions};
 

@@ -13,6 +13,7 @@ use datafusion::logical_expr::Expr;
 use recordfusion_core::{Connector, LostRegion, Options};
 
 use super::{AboutFiles, FunctionTable, columns, path_argument};
+use crate::capabilities::verifying;
 use crate::datasource::external;
 use crate::datasource::files::{list_files, recognise_files};
 use crate::datasource::settings::table_options;
@@ -70,7 +71,11 @@ impl AboutFiles for SkippedOf {
         let options = table_options(session, self.connector.as_ref(), &Options::new());
         let mut lost: Vec<(String, LostRegion)> = Vec::new();
         for file in files.iter().filter(|file| file.size > 0) {
-            let found = self.connector.verify(file, &options).await.map_err(external)?;
+            let found = verifying(self.connector.as_ref())
+                .map_err(external)?
+                .verify(file, &options)
+                .await
+                .map_err(external)?;
             lost.extend(found.faults.into_iter().map(|region| (file.name.clone(), region)));
         }
         let numbers =

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use futures::TryStreamExt;
 use futures::executor::block_on;
 use libfuzzer_sys::fuzz_target;
-use recordfusion_core::{Connector, Options};
+use recordfusion_core::{Repairing, Verifying, Connector, Options};
 use recordfusion_fuzz::{file, open, scan};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::write::{ChunkEncoder, ChunkRecords, FileWriter, WriterOptions};

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use futures::TryStreamExt;
 use futures::executor::block_on;
 use libfuzzer_sys::fuzz_target;
-use recordfusion_core::{Connector, Limits, Options, RecordBlock, RecordFile, ScanCounters};
+use recordfusion_core::{Repairing, Verifying, ByteRecords, Connector, Limits, Options, RecordBlock, RecordFile, ScanCounters};
 use recordfusion_fuzz::{chunk, file, open, scan};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::decoder::ChunkDecoder;

@@ -2,6 +2,7 @@ use object_store::memory::InMemory;
 use prost::Message;
 use protox::file::{File, FileResolver};
 use recordfusion_core::{Options, Projection, RecordBlockBuilder, RecordFile, RowFilter, ScanPlan, scan};
+use recordfusion_protobuf::counters::RECORDS_SKIPPED;
 use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder};
 
 use arrow::buffer::Buffer;
@@ -90,6 +91,6 @@ fn batches_may_be_of_any_size() {
         let batches: Vec<RecordBatch> =
             futures::executor::block_on(batches.try_collect()).expect("no more bad records");
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 4000);
-        assert_eq!(skipped.records_skipped.value(), 1);
+        assert_eq!(skipped.value(&RECORDS_SKIPPED), 1);
     }
 }

@@ -20,7 +20,7 @@ use recordfusion_bench::LogEvents;
 use recordfusion_core::{
     ColumnProjection, Connector, Error, Options, Projection, RecordFile, Selection, Table,
 };
-use recordfusion_riegeli::RiegeliConnector;
+use recordfusion_riegeli::{CHUNKS_COLUMNAR, RiegeliConnector};
 use riegeli::{CompressionType, WriterOptions};
 
 use crate::differential::CODECS;
@@ -153,7 +153,7 @@ fn read_columns(
         Error::BadRecord { fault, .. } => fault,
         other => other.to_string(),
     });
-    Ok(Read { outcome: (batches, error), shredded: counters.chunks_shredded.value() > 0 })
+    Ok(Read { outcome: (batches, error), shredded: counters.value(&CHUNKS_COLUMNAR) > 0 })
 }
 
 /// Records that are judged as a whole are never taken as columns.
