@@ -11,8 +11,8 @@ use futures::future::{self, BoxFuture, FutureExt};
 use futures::stream::BoxStream;
 
 use crate::{
-    CounterInfo, Inspection, MessageType, OptionInfo, Options, Projection, RecordBlock, RecordFile, Result,
-    RowFilter, ScanCounters, Verification, Writer,
+    CounterInfo, Error, Inspection, MessageType, OptionInfo, Options, Projection, RecordBlock, RecordFile,
+    Result, RowFilter, ScanCounters, Verification, Writer,
 };
 
 /// The batches of a scan.
@@ -69,6 +69,15 @@ pub trait Connector: Debug + Send + Sync {
         files: &'a [RecordFile],
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
+
+    /// The table that [`Table::encode`] made bytes of, in this process or in another. Nothing is read.
+    ///
+    /// # Errors
+    /// Bytes of another kind or version; [`crate::Error::Unsupported`] for formats whose tables do not travel.
+    fn decode_table(&self, bytes: &[u8]) -> Result<Arc<dyn Table>> {
+        let _ = bytes;
+        Err(Error::Unsupported(format!("tables of {} files cannot be sent to other processes", self.name())))
+    }
 
     /// Describes the file, from its headers and metadata.
     ///
@@ -189,6 +198,15 @@ pub trait Table: Debug + Send + Sync {
     fn statistics<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<FileStatistics>> {
         let _ = file;
         future::ready(Ok(FileStatistics::default())).boxed()
+    }
+
+    /// All that a scan needs, as bytes for [`Connector::decode_table`]: what the files said, and the options. Paths
+    /// that only this process can read are not in them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`] for formats whose tables do not travel.
+    fn encode(&self) -> Result<Vec<u8>> {
+        Err(Error::Unsupported("tables of this format cannot be sent to other processes".to_string()))
     }
 
     /// The message type of the records, if they are messages.

@@ -52,7 +52,7 @@ pub use encode::{
     DerivedType, EncodeCounts, EncodedRecords, Hint, RecordEncoder, Target, apply_hint, derive,
     hinted_mapping, schema_hint,
 };
-pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError};
+pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError, UnknownKind};
 pub use open::{FileDescriptors, RecordType, record_descriptors};
 pub use options::{
     Absent, AnyForm, ArrowSchemaHint, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm,

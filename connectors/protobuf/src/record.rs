@@ -30,6 +30,8 @@ pub struct RecordDecoder {
     metadata: Vec<MetadataColumn>,
     /// How the columns of the records become those that they were made of.
     hint: Option<Arc<Hint>>,
+    /// The Arrow schema that the files keep, if the columns depend on it.
+    arrow_schema: Option<Bytes>,
     /// The columns of the records as they are decoded.
     decoded: SchemaRef,
 }
@@ -81,9 +83,10 @@ impl RecordDecoder {
             });
         }
         let decoded = Arc::new(Schema::new(fields.clone()));
-        let hint = hint.and_then(|hint| apply_hint(&decoded, &hint)).map(Arc::new);
+        let arrow_schema = hint;
+        let hint = arrow_schema.as_ref().and_then(|hint| apply_hint(&decoded, hint)).map(Arc::new);
         let fields = hint.as_ref().map_or(fields, |hint| hint.schema().fields().iter().cloned().collect());
-        Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata, hint, decoded })
+        Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata, hint, arrow_schema, decoded })
     }
 
     /// The columns of the table. Every field is nullable, at every depth, but keys and entries of maps, and
@@ -107,6 +110,19 @@ impl RecordDecoder {
             Payload::Raw | Payload::Text { .. } => None,
             Payload::Message { record, .. } => Some(record),
             Payload::Examples { record, .. } => record.as_ref(),
+        }
+    }
+
+    /// The Arrow schema that the files keep, as an Arrow IPC message, if the columns depend on it.
+    pub fn arrow_schema(&self) -> Option<&Bytes> {
+        self.arrow_schema.as_ref()
+    }
+
+    /// The features that are columns, if they are.
+    pub fn features(&self) -> Option<&[FeatureColumn]> {
+        match &self.payload {
+            Payload::Examples { columns, .. } => Some(columns),
+            Payload::Raw | Payload::Text { .. } | Payload::Message { .. } => None,
         }
     }
 

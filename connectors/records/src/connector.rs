@@ -6,18 +6,22 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use prost::Message;
 use recordfusion_core::{
     BatchStream, BlockStream, ByteRecords, ByteStream, Connector, CounterInfo, Inspection, MessageType,
     Messages, OptionInfo, Options, RecordFile, Repairing, Result, ScanCounters, ScanPlan, ScanRequest, Table,
     TableWriting, Verification, Verifying, Writer, Writing, row_counts, scan,
 };
 use recordfusion_protobuf::counters::COUNTERS;
-use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder, RecordType, WriteOptions};
+use recordfusion_protobuf::{
+    Features, FileDescriptors, ProtobufOptions, RecordDecoder, RecordType, WriteOptions,
+};
 
 use crate::coalesce::first_blocks;
 use crate::container::Container;
 use crate::description::InheritedMetadata;
 use crate::scan::{RecordColumns, RecordGroups};
+use crate::state::TableState;
 use crate::writer::{RowsToWrite, writer};
 
 /// Files that are asked what they say of their records at the same time.
@@ -47,14 +51,20 @@ impl<C: Container> RecordConnector<C> {
         Ok((ProtobufOptions::from_options(options)?, self.container.read_options(options)?))
     }
 
-    async fn open_table(&self, files: &[RecordFile], options: &Options) -> Result<RecordTable<C>> {
-        let (records, options) = self.read_options(options)?;
+    async fn open_table(&self, files: &[RecordFile], given: &Options) -> Result<RecordTable<C>> {
+        let (records, options) = self.read_options(given)?;
         let (descriptors, inherited) = self.describe(files, &options).await?;
         let sample = first_blocks(files, records.sample_records(), |file| {
             self.container.records(file.clone(), 0..file.size, &options, Arc::default())
         });
         let decoder = RecordDecoder::open(&descriptors, &records, &sample.await?)?;
-        Ok(RecordTable { container: self.container.clone(), decoder, inherited, options })
+        Ok(RecordTable {
+            container: self.container.clone(),
+            decoder,
+            inherited,
+            options,
+            given: given.clone(),
+        })
     }
 
     /// What each file says of its records, and all of them of themselves. Neighbours with equal descriptors share them.
@@ -128,6 +138,16 @@ impl<C: Container> Connector for RecordConnector<C> {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move { Ok(Arc::new(self.open_table(files, options).await?) as Arc<dyn Table>) }.boxed()
+    }
+
+    fn decode_table(&self, bytes: &[u8]) -> Result<Arc<dyn Table>> {
+        let state = TableState::read(bytes)?;
+        let given = state.options();
+        let (mut records, options) = self.read_options(&given)?;
+        records.features = state.features()?.map(Features::Given).or(records.features);
+        let decoder = RecordDecoder::open(&state.files(), &records, &[])?;
+        let (container, inherited) = (self.container.clone(), state.inherited());
+        Ok(Arc::new(RecordTable { container, decoder, inherited, options, given }))
     }
 
     fn inspect<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<Inspection>> {
@@ -225,6 +245,8 @@ struct RecordTable<C: Container> {
     decoder: RecordDecoder,
     inherited: InheritedMetadata,
     options: C::Options,
+    /// The options as they were given.
+    given: Options,
 }
 
 impl<C: Container> RecordTable<C> {
@@ -259,6 +281,10 @@ impl<C: Container> Table for RecordTable<C> {
             }
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
+    }
+
+    fn encode(&self) -> Result<Vec<u8>> {
+        Ok(TableState::new(&self.given, &self.decoder, &self.inherited).encode_to_vec())
     }
 
     fn messages(&self) -> Option<&dyn Messages> {

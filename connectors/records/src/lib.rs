@@ -27,6 +27,7 @@ mod container;
 mod description;
 mod options;
 mod scan;
+mod state;
 mod whole_records;
 mod writer;
 

@@ -14,6 +14,7 @@ mod option;
 mod tests;
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
@@ -137,6 +138,20 @@ impl FeatureKind {
         }
     }
 }
+
+impl FromStr for FeatureKind {
+    type Err = UnknownKind;
+
+    /// Reads [`Self::name`], in any case.
+    fn from_str(name: &str) -> Result<Self, UnknownKind> {
+        Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name)).ok_or(UnknownKind)
+    }
+}
+
+/// A name of no kind of feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a kind of feature is int64, float, bytes or string")]
+pub struct UnknownKind;
 
 impl fmt::Display for FeatureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

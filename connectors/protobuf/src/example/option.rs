@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{FeatureColumn, FeatureKind};
+use super::FeatureColumn;
 
 /// What option `features` asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,13 +79,13 @@ fn column(part: &str) -> Result<FeatureColumn, FeaturesError> {
     }
     let item = kind.strip_suffix("[]");
     let word = item.unwrap_or(kind).trim();
-    let kind = FeatureKind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word));
-    let kind = kind.ok_or_else(|| FeaturesError::UnknownKind { part: whole() })?;
+    let kind = word.parse().map_err(|_| FeaturesError::UnknownKind { part: whole() })?;
     Ok(FeatureColumn { name: name.to_string(), kind, list: item.is_some() })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::FeatureKind;
     use super::*;
 
     fn given(text: &str) -> Vec<(String, FeatureKind, bool)> {
