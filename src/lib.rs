@@ -21,7 +21,7 @@ use datafusion::common::SchemaError;
 
 pub use datasource::{RecordTable, TableDefinition, register, register_with_options};
 pub use recordfusion_core::{Options, RecordFile};
-pub use write::writes_ended;
+pub use write::{stop_publishing, writes_ended};
 
 /// The message of the innermost cause that says what went wrong, in one line, without the layers that an
 /// error passed through on its way up.

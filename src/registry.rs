@@ -9,6 +9,7 @@ use recordfusion_recordio::RecordioConnector;
 use recordfusion_riegeli::RiegeliConnector;
 
 use crate::datasource::{RANGE, range_option};
+use crate::write::{OVERWRITE, overwrite_option};
 
 /// All connectors.
 pub fn connectors() -> &'static [Arc<dyn Connector>] {
@@ -53,9 +54,12 @@ pub fn options() -> Vec<OptionInfo> {
     options
 }
 
-/// The options of writing of all connectors by name, each once.
+/// The options of writing of all connectors, and those of files of any format, by name, each once.
 pub fn write_options() -> Vec<OptionInfo> {
-    by_name(|connector| connector.write_options())
+    let mut options = by_name(|connector| connector.write_options());
+    options.push(OVERWRITE);
+    options.sort_by_key(|option| option.name);
+    options
 }
 
 /// The options of reading and of writing by name, each once.
@@ -84,6 +88,7 @@ fn by_name(of: impl Fn(&dyn Connector) -> &'static [OptionInfo]) -> Vec<OptionIn
 pub fn check_options(options: &Options) -> Result<()> {
     options.reject_unknown(&all_options())?;
     range_option(options)?;
+    overwrite_option(options)?;
     options.iter().try_for_each(|(name, _)| {
         let mut outcomes = connectors().iter().filter_map(|connector| {
             let connector = connector.as_ref();

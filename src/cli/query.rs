@@ -1,6 +1,5 @@
 //! `query`: runs SQL statements and prints their results.
 
-use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,6 +9,7 @@ use datafusion::sql::parser::DFParserBuilder;
 use recordfusion::datasource;
 
 use super::Outcome;
+use super::interrupt::{stopped, was_interrupted};
 use super::print::{Format, Printer};
 use super::session::SessionArgs;
 
@@ -39,17 +39,15 @@ impl Query {
                 .map_err(|error| format!("cannot read {}: {error}", path.display()))?,
             (None, None) => String::new(),
         };
-        run_statements(&ctx, &sql, self.format).await?;
-        Ok(ExitCode::SUCCESS)
+        run_statements(&ctx, &sql, self.format).await
     }
 }
 
-async fn run_statements(
-    ctx: &SessionContext,
-    sql: &str,
-    format: Format,
-) -> Result<(), Box<dyn Error + Send + Sync>> {
+async fn run_statements(ctx: &SessionContext, sql: &str, format: Format) -> Outcome {
     for statement in DFParserBuilder::new(sql).build()?.parse_statements()? {
+        if was_interrupted() {
+            return Ok(stopped());
+        }
         let plan = ctx.state().statement_to_plan(statement).await?;
         let results = datasource::execute_logical_plan(ctx, plan).await?.execute_stream().await?;
         let mut printer = Printer::new(format, results.schema());
@@ -60,5 +58,5 @@ async fn run_statements(
             printer.print(results).await?;
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

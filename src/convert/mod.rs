@@ -10,12 +10,13 @@
 mod compact;
 mod formats;
 mod ordered;
+mod outputs;
 mod summary;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
@@ -27,17 +28,19 @@ use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{CsvReadOptions, DataFrame, JsonReadOptions, ParquetReadOptions, SessionContext};
 use futures::{StreamExt, TryStreamExt};
-use object_store::ObjectStoreExt;
 use recordfusion_core::{MessageType, Options, Writer};
 
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
+use outputs::Outputs;
 use summary::notes;
 pub use summary::{Summary, lost_regions, scan_metric};
 
-use crate::datasource::{clipped, external, list_files, range_setting, setting, write_options};
+use crate::datasource::{
+    clipped, external, list_files, overwrite_setting, range_setting, setting, write_options,
+};
 use crate::registry;
-use crate::write::{Mode, UnfinishedFile, Upload, Written, begin_upload, output_url, publish, write_file};
+use crate::write::{Mode, Place, Statement, UnfinishedFile, Upload, Written, write_file};
 use crate::{RecordTable, TableDefinition};
 
 /// Input bytes of one range, and so of a row group: enough for good statistics, few enough for all workers to
@@ -69,9 +72,13 @@ pub struct Conversion {
     pub partitions: usize,
     /// Whether the rows go behind those of the output, a record file, if it is there already.
     pub append: bool,
+    /// Whether the files of a folder take the place of all that it has; otherwise it must be empty.
+    pub overwrite: bool,
     /// Whether the message type of records whose files cannot say it is written too: beside a file, as
     /// `<output>.fds`, or into a folder, as `_descriptors.fds`.
     pub write_descriptor_set: bool,
+    /// A file that gets the [report](Summary::report), as JSON.
+    pub report: Option<String>,
 }
 
 /// How far a conversion is; read it while [`Prepared::run`] goes on.
@@ -92,6 +99,9 @@ pub struct Prepared {
     writer: Option<Arc<dyn Writer>>,
     bytes_in: u64,
     progress: Arc<Progress>,
+    outputs: Outputs,
+    /// Begun, and not run yet.
+    statement: Mutex<Option<Statement>>,
 }
 
 impl Conversion {
@@ -109,14 +119,17 @@ impl Conversion {
             compression: ParquetCompression::default(),
             partitions: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             append: false,
+            overwrite: false,
             write_descriptor_set: false,
+            report: None,
         }
     }
 
-    /// Opens the inputs and plans the query. Nothing is written yet.
+    /// Opens the inputs and plans the query. Nothing is written yet, but no other conversion on this machine can write
+    /// the folder, or add rows to the file, until this one is dropped or has run.
     ///
     /// # Errors
-    /// Whatever is wrong with the inputs, the options, the SQL or the output's name.
+    /// Whatever is wrong with the inputs, the options, the SQL or the output's name; a folder that is not empty.
     pub async fn prepare(self, ctx: &SessionContext) -> Result<Prepared> {
         let format = match self.format {
             Some(format) => format,
@@ -131,16 +144,11 @@ impl Conversion {
         let listing = ctx.state();
         let range = range_setting(&listing, &self.options)?.unwrap_or(0..u64::MAX);
         let mut bytes_in = 0;
-        let output = if self.is_folder() { None } else { Some(output_url(&self.output)?) };
+        let outputs = self.outputs(&listing)?;
         for input in &self.inputs {
             let url = ListingTableUrl::parse(input)?;
             for file in list_files(&listing, &url).await? {
-                let is_output = |output: &ListingTableUrl| {
-                    output.object_store() == url.object_store() && *output.prefix() == file.location
-                };
-                if output.as_ref().is_some_and(is_output) {
-                    return plan_err!("{} is both an input and the output", file.name);
-                }
+                outputs.check_input(&file)?;
                 let read = clipped(&range, file.size);
                 bytes_in += read.end - read.start;
             }
@@ -152,7 +160,8 @@ impl Conversion {
             usize::try_from(ranges).unwrap_or(1).max(self.partitions)
         };
         let ctx = in_order(&listing, ranges);
-        let behind = self.open_output(&listing, format).await?;
+        let statement = Statement::begin(&outputs.target, self.mode(&listing)?).await?;
+        let behind = self.open_output(&listing, format, &statement).await?;
         let input = self.open_input(&ctx, format, behind.as_ref()).await?;
         ctx.register_table("input", Arc::clone(&input.provider))?;
         let select = match (&input.whole_records, &self.select) {
@@ -189,22 +198,71 @@ impl Conversion {
             writer,
             bytes_in,
             progress,
+            outputs,
+            statement: Mutex::new(Some(statement)),
         })
     }
 
-    /// The record file that rows are to be added to, if it is there and not empty.
-    async fn open_output(&self, state: &SessionState, format: OutputFormat) -> Result<Option<RecordTable>> {
-        if !self.append {
-            return Ok(None);
+    /// Where the files go.
+    ///
+    /// # Errors
+    /// No store for one of them; two of them that are one, or a file that is also read.
+    fn outputs(&self, session: &SessionState) -> Result<Outputs> {
+        let target = Place::parse(session, &self.output)?;
+        let descriptor_set = match self.write_descriptor_set {
+            true => Some(Place::parse(session, &self.descriptor_set_path())?),
+            false => None,
+        };
+        let report = self.report.as_ref().map(|path| Place::parse(session, path)).transpose()?;
+        let outputs = Outputs { target, descriptor_set, report };
+        outputs.check()?;
+        for option in ["descriptor_set", "proto"] {
+            for path in
+                [&self.options, &self.write_options].into_iter().filter_map(|options| options.get(option))
+            {
+                outputs.check_side_input(&Place::parse(session, path)?)?;
+            }
+            if let Some(path) = setting(session, option) {
+                outputs.check_side_input(&Place::parse(session, &path)?)?;
+            }
         }
-        if self.is_folder() || !matches!(format, OutputFormat::Records(_)) {
+        Ok(outputs)
+    }
+
+    fn mode(&self, session: &SessionState) -> Result<Mode> {
+        let overwrite = self.overwrite || overwrite_setting(session, &self.write_options)?;
+        match (self.is_folder(), self.append) {
+            (true, true) => {
+                plan_err!("rows can be added to a record file only, and {} is a folder", self.output)
+            }
+            (true, false) if overwrite => Ok(Mode::Overwrite),
+            (true, false) => Ok(Mode::NewFolder),
+            (false, true) => Ok(Mode::Append),
+            (false, false) => Ok(Mode::Replace),
+        }
+    }
+
+    fn descriptor_set_path(&self) -> String {
+        match self.is_folder() {
+            true => format!("{}/_descriptors.fds", self.output.trim_end_matches('/')),
+            false => format!("{}.fds", self.output),
+        }
+    }
+
+    /// The record file that rows are to be added to, if it is there and not empty.
+    async fn open_output(
+        &self,
+        state: &SessionState,
+        format: OutputFormat,
+        statement: &Statement,
+    ) -> Result<Option<RecordTable>> {
+        if self.append && !matches!(format, OutputFormat::Records(_)) {
             return plan_err!("rows can be added to a record file only, which {} is not", self.output);
         }
-        let url = output_url(&self.output)?;
-        let found = state.runtime_env().object_store(&url)?.head(url.prefix()).await;
-        if !found.is_ok_and(|file| file.size > 0) {
+        if statement.existing().is_none() {
             return Ok(None);
         }
+        let url = statement.target().url();
         RecordTable::open(state, TableDefinition::new(url.as_str())).await.map(Some)
     }
 
@@ -340,22 +398,42 @@ impl Prepared {
         &self.plan
     }
 
-    /// Converts. On an error nothing is left under the names of the outputs that were not complete.
+    /// Converts. On an error nothing is written, and what was there stays as it was.
     ///
     /// # Errors
     /// Whatever fails while reading, decoding, encoding or writing.
     pub async fn run(&self) -> Result<Summary> {
-        let files =
-            if self.conversion.is_folder() { self.write_folder().await? } else { self.write_file().await? };
-        Ok(Summary {
+        let begun = self.statement.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let statement = match begun {
+            Some(statement) => statement,
+            None => Statement::begin(&self.outputs.target, self.conversion.mode(&self.state)?).await?,
+        };
+        let partitions = self.plan.properties().partitioning.partition_count();
+        let (mut files, mut complete) = (1, Vec::new());
+        let outcome = if self.conversion.is_folder() {
+            files = partitions;
+            self.write_folder(&statement, partitions, &mut complete).await
+        } else {
+            let file = self.write(0..partitions, statement.upload(self.outputs.target.location())?).await;
+            file.map(|file| complete.push(file))
+        };
+        let summary = Summary {
             rows: self.progress.rows(),
             bytes_in: self.bytes_in,
             bytes_out: self.progress.bytes_written(),
             files,
             notes: notes(&self.plan, self.progress.written.losses()),
             lost: lost_regions(&self.plan),
-            descriptor_set: self.message_type().map(|message| (self.descriptor_set_path(), message.name)),
-        })
+            descriptor_set: self
+                .message_type()
+                .map(|message| (self.conversion.descriptor_set_path(), message.name)),
+        };
+        let outcome = match outcome {
+            Ok(()) => self.write_side_files(&statement, &summary, &mut complete).await,
+            Err(error) => Err(error),
+        };
+        statement.publish(complete, outcome.err()).await?;
+        Ok(summary)
     }
 
     /// The message type that is written too.
@@ -363,70 +441,54 @@ impl Prepared {
         self.writer.as_ref().filter(|_| self.conversion.write_descriptor_set)?.message_type()
     }
 
-    fn descriptor_set_path(&self) -> String {
-        let output = &self.conversion.output;
-        match self.conversion.is_folder() {
-            true => format!("{}/_descriptors.fds", output.trim_end_matches('/')),
-            false => format!("{output}.fds"),
+    /// Writes the descriptor set and the report, if there shall be any.
+    async fn write_side_files(
+        &self,
+        statement: &Statement,
+        summary: &Summary,
+        complete: &mut Vec<UnfinishedFile>,
+    ) -> Result<()> {
+        if let (Some(place), Some(message_type)) = (&self.outputs.descriptor_set, self.message_type()) {
+            let upload = match self.outputs.target.is_folder() {
+                true => statement.upload(place.location())?,
+                false => Upload::to(place)?,
+            };
+            complete.push(write_bytes(upload, message_type.descriptor_set()).await?);
         }
-    }
-
-    /// The descriptor set, if it is written too.
-    async fn write_descriptor_set(&self) -> Result<Option<UnfinishedFile>> {
-        let Some(message_type) = self.message_type() else { return Ok(None) };
-        let mut upload = begin_upload(&self.state, &self.descriptor_set_path())?;
-        let outcome = upload.write(message_type.descriptor_set()).await;
-        UnfinishedFile::new(upload, None, outcome).await.map(Some)
-    }
-
-    async fn write_file(&self) -> Result<usize> {
-        let partitions = self.plan.properties().partitioning.partition_count();
-        let file = self.write(0..partitions, &self.conversion.output).await?;
-        let files = self.write_descriptor_set().await?.into_iter().chain([file]);
-        publish(files.collect(), None).await?;
-        Ok(1)
-    }
-
-    async fn write_folder(&self) -> Result<usize> {
-        let folder = self.conversion.output.trim_end_matches('/');
-        let url = ListingTableUrl::parse(format!("{folder}/"))?;
-        if let Some(file) = list_files(&self.state, &url).await?.first() {
-            return plan_err!("the folder {folder} is not empty: it holds {}", file.name);
+        if let Some(place) = &self.outputs.report {
+            let report = format!("{:#}", summary.report());
+            complete.push(write_bytes(Upload::to(place)?, report.into()).await?);
         }
-        let partitions = self.plan.properties().partitioning.partition_count();
+        Ok(())
+    }
+
+    /// Writes a file for each partition. Those that are complete go to `complete`, even after an error.
+    async fn write_folder(
+        &self,
+        statement: &Statement,
+        partitions: usize,
+        complete: &mut Vec<UnfinishedFile>,
+    ) -> Result<()> {
         let extension = self.format.extension();
         let parts = (0..partitions).map(|partition| {
-            let path = format!("{folder}/part-{partition:05}.{extension}");
-            async move { self.write(partition..partition + 1, &path).await }
+            let location = statement.location(&format!("part-{partition:05}.{extension}"));
+            async move { self.write(partition..partition + 1, statement.upload(&location)?).await }
         });
         let mut parts = futures::stream::iter(parts).buffer_unordered(self.conversion.partitions.max(1));
-        let (mut complete, mut failed) = (Vec::new(), None);
         while let Some(part) = parts.next().await {
-            match part {
-                Ok(file) => complete.push(file),
-                Err(error) => {
-                    failed = Some(error);
-                    break;
-                }
-            }
+            complete.push(part?);
         }
-        drop(parts);
-        if failed.is_none() {
-            complete.extend(self.write_descriptor_set().await?);
-        }
-        publish(complete, failed).await?;
-        Ok(partitions)
+        Ok(())
     }
 
     /// Writes the rows of some partitions to one file.
-    async fn write(&self, partitions: Range<usize>, path: &str) -> Result<UnfinishedFile> {
-        let mut upload = begin_upload(&self.state, path)?;
+    async fn write(&self, partitions: Range<usize>, mut upload: Upload) -> Result<UnfinishedFile> {
         if let Some(writer) = &self.writer {
             return self.write_records(writer.as_ref(), partitions, upload).await;
         }
         let encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
         let outcome = self.write_units(partitions, encoder, &mut upload).await;
-        UnfinishedFile::new(upload, None, outcome).await
+        UnfinishedFile::new(upload, outcome).await
     }
 
     /// Writes the rows of some partitions to one record file.
@@ -438,8 +500,7 @@ impl Prepared {
     ) -> Result<UnfinishedFile> {
         let workers = self.conversion.partitions.max(1);
         let batches = ordered::batches(&self.plan, &self.task, partitions, workers);
-        let mode = if self.conversion.append { Mode::Append } else { Mode::Create };
-        write_file(writer, batches, upload, mode, workers, &self.progress.written).await
+        write_file(writer, batches, upload, workers, &self.progress.written).await
     }
 
     async fn write_units(
@@ -462,6 +523,12 @@ impl Prepared {
         written.bytes.fetch_add(last.len() as u64, Ordering::Relaxed);
         upload.write(last).await
     }
+}
+
+/// Writes a small file.
+async fn write_bytes(mut upload: Upload, bytes: Vec<u8>) -> Result<UnfinishedFile> {
+    let outcome = upload.write(bytes).await;
+    UnfinishedFile::new(upload, outcome).await
 }
 
 impl Progress {

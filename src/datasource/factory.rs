@@ -17,6 +17,7 @@ use recordfusion_core::Connector;
 use super::format::statement_options;
 use super::{RecordTable, TableDefinition};
 use crate::registry;
+use crate::write::OVERWRITE;
 
 /// `CREATE EXTERNAL TABLE … STORED AS` one connector.
 #[derive(Debug)]
@@ -42,12 +43,16 @@ impl TableProviderFactory for RecordTableFactory {
         if !command.order_exprs.is_empty() {
             return plan_err!("WITH ORDER is not supported for {} files", self.connector.name());
         }
+        let options = statement_options(self.connector.as_ref(), &command.options)?;
+        if options.get(OVERWRITE.name).is_some() {
+            return plan_err!("'{}' is an option of COPY: INSERT INTO adds rows to a table", OVERWRITE.name);
+        }
         let declared = !command.schema.fields().is_empty();
         let definition = TableDefinition {
             locations: command.locations.clone(),
             connector: Some(Arc::clone(&self.connector)),
             extension: Some(self.name),
-            options: statement_options(self.connector.as_ref(), &command.options)?,
+            options,
             partition_columns: match command.table_partition_cols.as_slice() {
                 [] if declared => Some(vec![]),
                 [] => None,

@@ -67,7 +67,7 @@ pub(super) fn forget_listing(session: &dyn Session, path: &ListingTableUrl) {
 }
 
 /// Whether a part of the path below the table's own location begins with `.` or `_`.
-pub(super) fn is_hidden(path: &ListingTableUrl, location: &Path) -> bool {
+pub(crate) fn is_hidden(path: &ListingTableUrl, location: &Path) -> bool {
     let below = path.strip_prefix(location);
     below.is_some_and(|mut parts| parts.any(|part| part.starts_with(['.', '_']) && !part.contains('=')))
 }

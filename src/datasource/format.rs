@@ -10,7 +10,7 @@ use datafusion::common::{GetExt, Statistics, not_impl_err, plan_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::write::get_writer_schema;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
-use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
+use datafusion::datasource::physical_plan::{FileOutputMode, FileScanConfig, FileSinkConfig, FileSource};
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -19,11 +19,12 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::physical_expr::LexRequirement;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
-use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table};
+use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table, Writer};
 
-use super::settings::{NAMESPACE, table_options, write_options};
+use super::settings::{NAMESPACE, overwrite_setting, table_options, write_options};
 use super::sink::RecordSink;
 use super::{RANGE, RecordSource, external};
+use crate::write::{Mode, OVERWRITE, Place};
 
 /// A connector with its options, and the table they were opened to.
 ///
@@ -79,11 +80,17 @@ impl RecordFormat {
         }
     }
 
-    /// Plans the writing of files.
+    /// Plans the writing of files at `place`.
     ///
     /// # Errors
     /// All that can be wrong without looking at rows.
-    pub(super) fn sink(&self, session: &dyn Session, config: FileSinkConfig) -> Result<RecordSink> {
+    pub(super) fn sink(
+        &self,
+        session: &dyn Session,
+        config: FileSinkConfig,
+        place: Place,
+        mode: Mode,
+    ) -> Result<RecordSink> {
         if config.insert_op != InsertOp::Append {
             return not_impl_err!(
                 "{} files can be added to a table, but not replaced",
@@ -96,7 +103,48 @@ impl RecordFormat {
             Some(table) => table.writer(&schema, self.extension, &options),
             None => self.connector.writer(&schema, self.extension, &options, None),
         };
-        Ok(RecordSink::new(config, writer.map_err(external)?, self.connector.name()))
+        let config = FileSinkConfig {
+            object_store_url: place.url().object_store(),
+            table_paths: vec![place.url().clone()],
+            file_output_mode: match place.is_folder() {
+                true => FileOutputMode::Directory,
+                false => FileOutputMode::SingleFile,
+            },
+            ..config
+        };
+        Ok(RecordSink::new(config, place, mode, writer.map_err(external)?, self.clone(), options))
+    }
+
+    /// A writer of rows of `schema` as further records of `file`.
+    pub(super) async fn writer_behind(
+        &self,
+        file: RecordFile,
+        schema: &SchemaRef,
+        options: &Options,
+    ) -> recordfusion_core::Result<Arc<dyn Writer>> {
+        self.connector.open(&[file], &self.options).await?.writer(schema, self.extension, options)
+    }
+
+    /// Where a `COPY` writes, or an `INSERT` into a table of DataFusion's own that has this format.
+    fn destination(&self, session: &dyn Session, config: &FileSinkConfig) -> Result<(Place, Mode)> {
+        let [url] = config.table_paths.as_slice() else {
+            return not_impl_err!(
+                "rows can be inserted into a table that is one folder, not into one of several"
+            );
+        };
+        if config.original_url.is_empty() {
+            return Ok((Place::of(session, url, url.as_str())?.as_folder(session)?, Mode::Add));
+        }
+        let place = Place::parse(session, &config.original_url)?;
+        let is_file = place.is_file_or_stream() || config.file_output_mode.single_file_output(place.url());
+        if is_file && config.table_partition_cols.is_empty() {
+            return Ok((place, Mode::Replace));
+        }
+        let mode = match overwrite_setting(session, &self.write_options)? {
+            true => Mode::Overwrite,
+            false => Mode::NewFolder,
+        };
+        Ok((place.as_folder(session)?, mode))
     }
 }
 
@@ -161,7 +209,8 @@ impl FileFormat for RecordFormat {
         config: FileSinkConfig,
         order: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(DataSinkExec::new(input, Arc::new(self.sink(state, config)?), order)))
+        let (place, mode) = self.destination(state, &config)?;
+        Ok(Arc::new(DataSinkExec::new(input, Arc::new(self.sink(state, config, place, mode)?), order)))
     }
 
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
@@ -232,7 +281,7 @@ pub(super) fn statement_options(
             "the path says whether one file is written or several: one that ends in / is a folder of files"
         );
     }
-    let known = [connector.options(), connector.write_options(), &[RANGE]].concat();
+    let known = [connector.options(), connector.write_options(), &[RANGE, OVERWRITE]].concat();
     options.reject_unknown(&known).map_err(external)?;
     Ok(options)
 }

@@ -37,12 +37,13 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::prelude::SessionContext;
 use recordfusion_core::Options;
 
+pub(crate) use files::is_hidden;
 pub use files::{list_files, recognise_files};
 pub use format::{RecordFormat, RecordFormatFactory};
 pub use range::range_option;
 pub(crate) use range::{RANGE, clipped};
 pub use settings::execute_logical_plan;
-pub(crate) use settings::{range_setting, setting, write_options};
+pub(crate) use settings::{overwrite_setting, range_setting, setting, write_options};
 pub use source::RecordSource;
 pub use table::{RecordTable, TableDefinition};
 

@@ -13,6 +13,7 @@ use recordfusion_core::{Connector, OptionInfo, Options};
 use super::format::options_of;
 use super::{RANGE, external, range_option};
 use crate::registry;
+use crate::write::{OVERWRITE, overwrite_option};
 
 /// What the settings' names begin with, before a dot.
 pub(super) const NAMESPACE: &str = "recordfusion";
@@ -124,6 +125,15 @@ pub(crate) fn range_setting(session: &dyn Session, given: &Options) -> Result<Op
     let text = given.get(RANGE.name).map(str::to_string).or_else(|| setting(session, RANGE.name));
     let option = Options::new().with(RANGE.name, text.unwrap_or_default());
     range_option(&option).map_err(external)
+}
+
+/// Whether `given` options or else the session's settings ask to replace the files of a folder.
+///
+/// # Errors
+/// Text that is neither `true` nor `false`.
+pub(crate) fn overwrite_setting(session: &dyn Session, given: &Options) -> Result<bool> {
+    let text = given.get(OVERWRITE.name).map(str::to_string).or_else(|| setting(session, OVERWRITE.name));
+    overwrite_option(&Options::new().with(OVERWRITE.name, text.unwrap_or_default())).map_err(external)
 }
 
 /// Like `SessionContext::execute_logical_plan`, and executes `RESET recordfusion.<option>`: DataFusion has

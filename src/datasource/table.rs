@@ -28,12 +28,14 @@ use object_store::path::Path;
 use recordfusion_core::{Connector, MessageType, Options, RecordFile, Table, Writer};
 
 use super::files::{
-    forget_listing, is_hidden, list_files, listing_error, partition_columns, recognise_files,
+    describe_location, forget_listing, is_hidden, list_files, listing_error, partition_columns,
+    recognise_files,
 };
 use super::range::set_range;
 use super::settings::table_options;
 use super::{RecordFormat, external, range_setting};
 use crate::registry;
+use crate::write::{Mode, Place};
 
 /// What a table of record files is made of; everything but the locations may be left to the files.
 #[derive(Debug, Clone, Default)]
@@ -352,11 +354,11 @@ impl TableProvider for RecordTable {
                 "rows can be inserted into one folder or one file, not into those of a pattern"
             );
         }
-        let mode = match path.is_collection() {
-            true => FileOutputMode::Directory,
-            false if self.partition_columns.is_empty() => FileOutputMode::SingleFile,
-            false => return plan_err!("{path} is a file of one partition: insert into its folder"),
-        };
+        if !path.is_collection() && !self.partition_columns.is_empty() {
+            return plan_err!("{path} is a file of one partition: insert into its folder");
+        }
+        let place = Place::of(session, path, &describe_location(&path.object_store(), path.prefix()))?;
+        let mode = if place.is_folder() { Mode::Add } else { Mode::Append };
         let config = FileSinkConfig {
             original_url: path.to_string(),
             object_store_url: path.object_store(),
@@ -367,10 +369,13 @@ impl TableProvider for RecordTable {
             insert_op,
             keep_partition_by_columns: false,
             file_extension: self.format.get_ext(),
-            file_output_mode: mode,
+            file_output_mode: FileOutputMode::Automatic,
         };
-        let sink = self.format.sink(session, config)?;
-        let sink = if path.is_collection() { sink } else { sink.appending() };
+        let sink = self.format.sink(session, config, place, mode)?;
+        let sink = match self.named.as_slice() {
+            [file] => sink.with_known(file.clone()),
+            _ => sink,
+        };
         Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), None)))
     }
 }
