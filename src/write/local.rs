@@ -28,7 +28,9 @@ pub(super) enum Kind {
     Nothing,
     File,
     Folder,
-    /// A pipe, a terminal or another device.
+    /// What takes bytes and keeps none, such as a pipe or a terminal.
+    Stream,
+    /// What no bytes can be written to in order, such as a socket or a disk.
     Other,
 }
 
@@ -38,13 +40,16 @@ pub(super) fn resolve(path: &Path) -> (PathBuf, Kind) {
     if let Ok(found) = fs::metadata(&path) {
         return match kind(&found) {
             // The real path of a pipe is no path.
-            Kind::Other => (path, Kind::Other),
+            Kind::Stream => (path, Kind::Stream),
             kind => (fs::canonicalize(&path).unwrap_or(path), kind),
         };
     }
     for _ in 0..MAX_LINKS {
         let Ok(to) = fs::read_link(&path) else { break };
         path = path.parent().map_or(to.clone(), |folder| folder.join(&to));
+    }
+    if path.is_symlink() {
+        return (path, Kind::Other);
     }
     let missing = path.ancestors().take_while(|path| !path.exists()).count();
     let components: Vec<Component> = path.components().collect();
@@ -58,8 +63,20 @@ fn kind(found: &Metadata) -> Kind {
     match (found.is_file(), found.is_dir()) {
         (true, _) => Kind::File,
         (_, true) => Kind::Folder,
+        _ if is_stream(found) => Kind::Stream,
         _ => Kind::Other,
     }
+}
+
+#[cfg(unix)]
+fn is_stream(found: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    found.file_type().is_fifo() || found.file_type().is_char_device()
+}
+
+#[cfg(not(unix))]
+fn is_stream(_: &Metadata) -> bool {
+    false
 }
 
 /// The path of a location of the store of this machine's files.
@@ -260,9 +277,9 @@ pub(super) fn publish(
         Some(folder) if folder.is_whole => {
             let (within, beside): (Vec<_>, Vec<_>) =
                 files.iter().copied().partition(|file| file.folder.is_some());
-            let steps = Steps::default();
             publish_folder(folder, &within)?;
-            publish_files(&beside, steps, only).inspect_err(|_| {
+            // There were no other files.
+            publish_files(&beside, Steps::default(), None).inspect_err(|_| {
                 if let Err(error) = fs::rename(&folder.target, &folder.staged) {
                     log::warn!("cannot take {} away: {error}", folder.target.display());
                 }
@@ -477,4 +494,98 @@ fn sync_folders(folders: impl IntoIterator<Item = PathBuf>) {
 
 fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn staged(target: &Path, bytes: &str) -> StagedFile {
+        let (staged, mut file) = StagedFile::beside(target.to_path_buf()).expect("staged");
+        io::Write::write_all(&mut file, bytes.as_bytes()).expect("written");
+        staged
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder").flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name().display().to_string()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_rename_that_fails_undoes_those_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("old"), "old").expect("written");
+        fs::create_dir_all(at("taken/by")).expect("made");
+        let files = [staged(&at("new"), "1"), staged(&at("old"), "2"), staged(&at("taken"), "3")];
+        let error = publish(&files.iter().collect::<Vec<_>>(), None, None).expect_err("a folder is there");
+        assert!(error.to_string().contains("taken"), "{error}");
+        drop(files);
+        assert_eq!(names(folder.path()), ["old", "taken"]);
+        assert_eq!(fs::read_to_string(at("old")).expect("there"), "old");
+    }
+
+    #[test]
+    fn other_files_of_a_folder_are_removed_only_if_they_are_visible() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("k=1/_tmp")).expect("made");
+        for name in ["x", "old", "_marker", "k=1/old", "k=1/_tmp/y", "staged#1"] {
+            fs::write(at(name), "old").expect("written");
+        }
+        let within = Arc::new(StagedFolder::whole(folder.path().to_path_buf(), "id").expect("staged"));
+        assert!(!within.is_whole);
+        let files: Vec<_> = ["x", "k=2/y"]
+            .iter()
+            .map(|name| StagedFile::within(at(name), &within).expect("staged").0)
+            .collect();
+        assert_eq!(visible_files(folder.path()).expect("read"), [at("k=1/old"), at("old"), at("x")]);
+        publish(&files.iter().collect::<Vec<_>>(), Some(&within), Some(folder.path())).expect("published");
+        drop((files, within));
+        assert_eq!(visible_files(folder.path()).expect("read"), [at("k=2/y"), at("x")]);
+        assert_eq!(names(folder.path()), ["_marker", "k=1", "k=2", "staged#1", "x"]);
+        assert!(fs::read(at("x")).expect("there").is_empty());
+    }
+
+    #[test]
+    fn a_new_folder_is_there_as_a_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("a/b/out");
+        for is_published in [false, true] {
+            let whole = Arc::new(StagedFolder::whole(target.clone(), "id").expect("staged"));
+            let file = StagedFile::within(target.join("k=1/x"), &whole).expect("staged").0;
+            assert!(whole.is_whole && visible_files(folder.path()).expect("read").is_empty());
+            if is_published {
+                publish(&[&file], Some(&whole), Some(&target)).expect("published");
+            }
+            drop((file, whole));
+            assert_eq!(folder.path().join("a").exists(), is_published);
+        }
+        assert_eq!(visible_files(folder.path()).expect("read"), [target.join("k=1/x")]);
+        assert_eq!(names(&folder.path().join("a/b")), ["out"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_to_files_that_need_not_be_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = fs::canonicalize(folder.path()).expect("there");
+        let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, root.join(name)).expect("linked");
+        link("missing", "one");
+        link("one", "two");
+        link(".", "here");
+        link("loop", "loop");
+        for (path, expected) in
+            [("two", "missing"), ("here/two", "missing"), ("new/x", "new/x"), ("here", "")]
+        {
+            assert_eq!(
+                resolve(&root.join(path)).0,
+                root.join(expected).components().collect::<PathBuf>(),
+                "{path}"
+            );
+        }
+        assert_eq!(resolve(&root.join("loop")).1, Kind::Other);
+    }
 }

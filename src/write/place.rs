@@ -77,8 +77,10 @@ impl Place {
         let place =
             Self { url, store, local: is_disk.then_some(Local { path, kind }), name: name.to_string() };
         match kind {
-            Kind::Other if is_folder => plan_err!("cannot write {name}: it exists and is no folder"),
-            Kind::File if is_folder => plan_err!("cannot write {name}: a file of this name exists"),
+            Kind::Stream | Kind::File if is_folder => {
+                plan_err!("cannot write {name}: it exists and is no folder")
+            }
+            Kind::Other => plan_err!("cannot write {name}: it exists and is no regular file"),
             _ => Ok(place),
         }
     }
@@ -109,7 +111,7 @@ impl Place {
 
     /// Whether it is there already, and no folder.
     pub(crate) fn is_file_or_stream(&self) -> bool {
-        self.local.as_ref().is_some_and(|local| matches!(local.kind, Kind::File | Kind::Other))
+        self.local.as_ref().is_some_and(|local| matches!(local.kind, Kind::File | Kind::Stream))
     }
 
     /// The location in the store.
@@ -134,7 +136,7 @@ impl Place {
 
     /// Whether bytes that are written are gone at once, as with a pipe or a terminal.
     pub(crate) fn is_stream(&self) -> bool {
-        self.local.as_ref().is_some_and(|local| local.kind == Kind::Other)
+        self.local.as_ref().is_some_and(|local| local.kind == Kind::Stream)
     }
 
     /// Whether both are one file.

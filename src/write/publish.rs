@@ -132,7 +132,8 @@ impl Publication {
     }
 
     async fn run(mut self, abandoned: oneshot::Receiver<()>) -> Result<()> {
-        // Checks are made and files replaced one statement after another, so that none is made of an old state.
+        // Where a store cannot make sure of it, statements of this process look at what is there, and replace it, one after
+        // another, so that no file is made of an old state.
         static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
         let too_late = async move {
             let _ = abandoned.await;
@@ -142,7 +143,9 @@ impl Publication {
         let late = cannot_write(self.target.name(), "the store does not answer");
         let in_stores = {
             let work = async {
-                let _guard = ONE_AT_A_TIME.lock().await;
+                let is_checked =
+                    self.target.local().is_none() && !matches!(self.mode, Mode::Replace | Mode::Add);
+                let _guard = if is_checked { Some(ONE_AT_A_TIME.lock().await) } else { None };
                 self.publish_objects(&mut visible).await
             };
             match select(pin!(work), pin!(too_late)).await {

@@ -21,6 +21,8 @@ mod scan;
 mod settings;
 mod splits;
 mod sql;
+mod statements;
+mod statements_odd_places;
 mod support;
 mod surfaces;
 mod tables;

@@ -179,12 +179,14 @@ async fn files(store: &Faulty) -> Vec<(String, u64)> {
 }
 
 /// Several parts of one file, a small file, several files, and more rows for a file that is there.
-const STATEMENTS: [&str; 4] = [
+const STATEMENTS: [&str; 6] = [
     "COPY (SELECT repeat('0123456789', 100000) AS a FROM generate_series(1, 20)) TO 'mem:///x.riegeli' \
      STORED AS RIEGELI OPTIONS (compression 'uncompressed')",
     "COPY (SELECT 1 AS a) TO 'mem:///x.riegeli' STORED AS RIEGELI",
     "COPY (SELECT value, value % 3 AS part FROM generate_series(1, 20)) TO 'mem:///p/' \
      STORED AS RIEGELI PARTITIONED BY (part)",
+    "COPY (SELECT value FROM generate_series(1, 20000)) TO 'mem:///f/' STORED AS RIEGELI",
+    "COPY (SELECT value FROM generate_series(1, 20000)) TO 'mem:///old/' STORED AS RIEGELI OPTIONS (overwrite 'true')",
     "INSERT INTO there (id, tag) SELECT value, repeat('0123456789', 100000) FROM generate_series(1, 10)",
 ];
 
