@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::local::NewFolders;
+use super::staged::NewFolders;
 
 /// How often to try again.
 const STEP: Duration = Duration::from_millis(10);

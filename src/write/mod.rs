@@ -6,7 +6,8 @@
 //! | `statement.rs` | [`Statement`]: what one execution writes, from its begin until all is visible |
 //! | `upload.rs` | [`Upload`]: the bytes of one file, staged |
 //! | `publish.rs` | how staged files become visible: all, or none |
-//! | `local.rs`, `lock.rs` | the same on this machine's disk: renames, modes, locks that other processes see |
+//! | `staged.rs`, `rename.rs` | the same on this machine's disk: files that nobody sees yet, and renames |
+//! | `local.rs`, `lock.rs` | where paths of the disk lead to; locks that other processes see |
 //! | `file.rs` | [`write_file`]: the rows of one file, cut into chunks that are encoded several at a time |
 //! | `open_file.rs` | [`OpenFile`]: a file that batches are handed to |
 
@@ -16,6 +17,8 @@ mod lock;
 mod open_file;
 mod place;
 mod publish;
+mod rename;
+mod staged;
 mod statement;
 mod upload;
 

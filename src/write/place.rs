@@ -43,7 +43,7 @@ impl Place {
             return Self::of(session, &ListingTableUrl::parse(path)?, path);
         }
         let is_folder = path.ends_with(path::is_separator);
-        Self::of_local(session, path::absolute(path)?, is_folder, path)
+        Self::of_local(session, &path::absolute(path)?, is_folder, path)
     }
 
     /// The place of a table's location, which has no pattern; errors call it `name`.
@@ -53,7 +53,7 @@ impl Place {
     pub(crate) fn of(session: &dyn Session, url: &ListingTableUrl, name: &str) -> Result<Self> {
         match (url.scheme(), url.as_ref() as &Url) {
             ("file", file) if let Ok(path) = file.to_file_path() => {
-                Self::of_local(session, path, url.is_collection(), name)
+                Self::of_local(session, &path, url.is_collection(), name)
             }
             _ => {
                 let store = session.runtime_env().object_store(url)?;
@@ -62,8 +62,8 @@ impl Place {
         }
     }
 
-    fn of_local(session: &dyn Session, path: PathBuf, is_folder: bool, name: &str) -> Result<Self> {
-        let (path, kind) = local::resolve(&path);
+    fn of_local(session: &dyn Session, path: &path::Path, is_folder: bool, name: &str) -> Result<Self> {
+        let (path, kind) = local::resolve(path);
         let url = match is_folder || kind == Kind::Folder {
             true => Url::from_directory_path(&path),
             false => Url::from_file_path(&path),

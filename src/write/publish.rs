@@ -15,8 +15,10 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
-use super::local::{self, StagedFolder};
+use super::local;
 use super::lock::Lock;
+use super::rename;
+use super::staged::StagedFolder;
 use super::upload::{Site, cannot_write};
 use super::{Mode, Place, Upload};
 
@@ -200,7 +202,7 @@ impl Publication {
         // A blocking task is not cut short once it runs.
         let task = SpawnedTask::spawn_blocking(move || {
             let files: Vec<_> = self.uploads.iter().filter_map(Upload::staged).collect();
-            local::publish(&files, self.folder.as_deref(), only.flatten().as_deref())
+            rename::publish(&files, self.folder.as_deref(), only.flatten().as_deref())
         });
         let outcome = task.join().await.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?;
         outcome.map_err(|error| cannot_write(&name, error))

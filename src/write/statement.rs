@@ -19,9 +19,9 @@ use object_store::path::Path as Location;
 use object_store::{Error, ObjectMeta, ObjectStoreExt};
 use recordfusion_core::{OptionInfo, Options};
 
-use super::local::StagedFolder;
 use super::lock::Lock;
 use super::publish::{Publication, abort_all, check_empty};
+use super::staged::StagedFolder;
 use super::upload::cannot_write;
 use super::{Place, UnfinishedFile, Upload};
 

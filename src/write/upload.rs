@@ -16,8 +16,8 @@ use object_store::{
 };
 
 use super::Place;
-use super::local::{StagedFile, StagedFolder};
 use super::publish::{Open, in_background};
+use super::staged::{StagedFile, StagedFolder};
 
 /// Bytes of a part. Stores take at least 5 MiB, and some want all parts but the last to be equal.
 const PART: usize = 8 << 20;
