@@ -1,8 +1,8 @@
 //! Ctrl-C and termination: what is being written is removed before the tool ends.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use recordfusion::writes_ended;
@@ -10,25 +10,30 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use tokio::time::{sleep, timeout};
 
-use super::{Outcome, say};
+use super::Outcome;
+use super::terminal::say;
 
 /// Exit code of a tool that was interrupted.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 /// How often to look whether the tool was interrupted.
-const STEP: Duration = Duration::from_millis(20);
+pub(super) const STEP: Duration = Duration::from_millis(20);
 /// How long a store has for removing what was not finished.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Whether there was an interrupt.
+static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// Whether the work was stopped because of it.
+static NOTICED: AtomicBool = AtomicBool::new(false);
+
 /// Does `work` until it is done or the first interrupt. A second one ends the tool at once.
 pub(super) async fn or_interrupted(work: impl Future<Output = Outcome>) -> Outcome {
-    let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupted))?;
-        flag::register(signal, Arc::clone(&interrupted))?;
+        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&FLAG))?;
+        flag::register(signal, Arc::clone(&FLAG))?;
     }
     let outcome = tokio::select! {
         outcome = work => outcome,
-        () = set(&interrupted) => {
+        () = interrupt() => {
             say("interrupted");
             Ok(ExitCode::from(INTERRUPTED))
         }
@@ -39,8 +44,18 @@ pub(super) async fn or_interrupted(work: impl Future<Output = Outcome>) -> Outco
     outcome
 }
 
-async fn set(flag: &AtomicBool) {
-    while !flag.load(Ordering::Relaxed) {
+async fn interrupt() {
+    while !was_interrupted() {
         sleep(STEP).await;
     }
+    NOTICED.store(true, Ordering::Relaxed);
+}
+
+pub(super) fn was_interrupted() -> bool {
+    FLAG.load(Ordering::Relaxed)
+}
+
+/// Whether [`or_interrupted`] has seen the interrupt, and does what is left to do.
+pub(super) fn is_noticed() -> bool {
+    NOTICED.load(Ordering::Relaxed)
 }
