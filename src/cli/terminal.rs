@@ -42,6 +42,8 @@ pub(super) struct Output {
     escape: Option<Escape>,
     /// The beginning of a character whose end is still to come.
     begun: Vec<u8>,
+    /// The first error of a write: those who format rows may make a text of it.
+    failed: Option<io::Error>,
 }
 
 /// How a character that must not reach the terminal is shown.
@@ -59,23 +61,31 @@ impl Output {
             Content::Json => to_terminal.then_some(Escape::Json),
             Content::Data => to_terminal.then_some(Escape::Text),
         };
-        Self { out: BufWriter::with_capacity(1 << 16, io::stdout()), escape, begun: Vec::new() }
+        Self { out: BufWriter::with_capacity(1 << 16, io::stdout()), escape, begun: Vec::new(), failed: None }
     }
 
-    fn finish(mut self) -> io::Result<()> {
-        let begun = std::mem::take(&mut self.begun);
-        write_bytes(&mut self.out, &begun)?;
-        self.out.flush()
+    /// Writes what is left, after rows were `printed`.
+    fn finish(mut self, printed: Printed) -> Printed {
+        if let Some(error) = self.failed {
+            return Err(error.into());
+        }
+        write_bytes(&mut self.out, &self.begun)?;
+        self.out.flush()?;
+        printed
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.escape {
-            None => self.out.write_all(bytes)?,
-            Some(escape) => write_escaped(&mut self.out, escape, &mut self.begun, bytes)?,
-        }
-        Ok(bytes.len())
+        let written = match self.escape {
+            None => self.out.write_all(bytes),
+            Some(escape) => write_escaped(&mut self.out, escape, &mut self.begun, bytes),
+        };
+        written.map(|()| bytes.len()).map_err(|error| {
+            let kind = error.kind();
+            self.failed.get_or_insert(error);
+            kind.into()
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -163,8 +173,7 @@ where
     let printing = spawn_blocking(move || {
         let mut out = Output::new(content);
         let printed = print(&mut out, &mut std::iter::from_fn(|| receiver.blocking_recv()));
-        let flushed = out.finish();
-        printed.and(flushed.map_err(Into::into))
+        out.finish(printed)
     });
     pin_mut!(items);
     while let Some(item) = items.next().await {
