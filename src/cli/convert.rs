@@ -9,7 +9,8 @@ use recordfusion::convert::{Conversion, OutputFormat, ParquetCompression, Summar
 
 use super::progress::{When, draw};
 use super::session::SessionArgs;
-use super::{Outcome, say, say_lost};
+use super::terminal::say;
+use super::{Outcome, say_lost};
 
 /// Copy record files to Parquet, CSV, NDJSON, Arrow IPC or record files, and those to record files, in order
 #[derive(Debug, Args)]

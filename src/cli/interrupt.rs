@@ -11,17 +11,20 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use tokio::time::{sleep, timeout};
 
-use super::{Outcome, say};
+use super::Outcome;
+use super::terminal::say;
 
 /// Exit code of a tool that was interrupted.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 /// How often to look whether the tool was interrupted.
-const STEP: Duration = Duration::from_millis(20);
+pub(super) const STEP: Duration = Duration::from_millis(20);
 /// How long a store has for answering, and for removing what was not finished.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether there was an interrupt.
 static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// Whether the work was stopped because of it.
+static NOTICED: AtomicBool = AtomicBool::new(false);
 
 /// Does `work` until it is done or the first interrupt; what has just begun to become visible is finished first. A
 /// second interrupt ends the tool at once.
@@ -63,6 +66,12 @@ async fn interrupt() {
     while !was_interrupted() {
         sleep(STEP).await;
     }
+    NOTICED.store(true, Ordering::Relaxed);
+}
+
+/// Whether [`or_interrupted`] has seen the interrupt, and does what is left to do.
+pub(super) fn is_noticed() -> bool {
+    NOTICED.load(Ordering::Relaxed)
 }
 
 /// Whether no further statement shall begin.

@@ -6,7 +6,8 @@ use clap::Args;
 use recordfusion::repair::{Repaired, repair};
 
 use super::session::{TableArgs, context, record_file};
-use super::{Outcome, say, say_lost};
+use super::terminal::say;
+use super::{Outcome, say_lost};
 
 /// Copy the chunks of a damaged file that are whole to a new file, which is sound; what is lost is listed
 #[derive(Debug, Args)]

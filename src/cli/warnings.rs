@@ -2,7 +2,7 @@
 
 use log::{LevelFilter, Log, Metadata, Record};
 
-use super::say;
+use super::terminal::say;
 
 struct Warnings;
 

@@ -28,7 +28,7 @@ use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{CsvReadOptions, DataFrame, JsonReadOptions, ParquetReadOptions, SessionContext};
 use futures::{StreamExt, TryStreamExt};
-use recordfusion_core::{MessageType, Options, Writer};
+use recordfusion_core::{Connector, MessageType, Options, Writer};
 
 use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
@@ -143,12 +143,13 @@ impl Conversion {
         };
         let listing = ctx.state();
         let range = range_setting(&listing, &self.options)?.unwrap_or(0..u64::MAX);
-        let mut bytes_in = 0;
+        let (mut bytes_in, mut bytes_in_files) = (0, 0);
         let outputs = self.outputs(&listing)?;
         for input in &self.inputs {
             let url = ListingTableUrl::parse(input)?;
             for file in list_files(&listing, &url).await? {
                 outputs.check_input(&file)?;
+                bytes_in_files += file.size;
                 let read = clipped(&range, file.size);
                 bytes_in += read.end - read.start;
             }
@@ -162,9 +163,9 @@ impl Conversion {
         let ctx = in_order(&listing, ranges);
         let statement = Statement::begin(&outputs.target, self.mode(&listing)?).await?;
         let behind = self.open_output(&listing, format, &statement).await?;
-        let input = self.open_input(&ctx, format, behind.as_ref()).await?;
+        let input = self.open_input(&ctx, format, behind.as_ref(), bytes_in_files == 0).await?;
         ctx.register_table("input", Arc::clone(&input.provider))?;
-        let select = match (&input.whole_records, &self.select) {
+        let select = match (&input.records, &self.select) {
             (Some(_), _) => RECORD_COLUMN,
             (None, Some(select)) => select,
             (None, None) => "*",
@@ -176,7 +177,11 @@ impl Conversion {
         let plan = ctx.sql(&sql).await?.create_physical_plan().await?;
         let writer = match format {
             OutputFormat::Records(extension) => {
-                let table = behind.as_ref().or(input.whole_records.as_deref());
+                let table = match (&input.records, &behind) {
+                    (None, Some(_)) => Some(self.open_behind(&listing).await?),
+                    _ => None,
+                };
+                let table = input.records.as_deref().or(table.as_ref());
                 Some(self.writer(&listing, &plan.schema(), extension, table)?)
             }
             _ => None,
@@ -249,30 +254,45 @@ impl Conversion {
         }
     }
 
-    /// The record file that rows are to be added to, if it is there and not empty.
+    /// The record file that rows are to be added to, as records, if it is there and not empty.
     async fn open_output(
         &self,
         state: &SessionState,
         format: OutputFormat,
         statement: &Statement,
     ) -> Result<Option<RecordTable>> {
-        if self.append && !matches!(format, OutputFormat::Records(_)) {
-            return plan_err!("rows can be added to a record file only, which {} is not", self.output);
+        if !self.append {
+            return Ok(None);
         }
+        let OutputFormat::Records(extension) = format else {
+            return plan_err!("rows can be added to a record file only, which {} is not", self.output);
+        };
         if statement.existing().is_none() {
             return Ok(None);
         }
         let url = statement.target().url();
-        RecordTable::open(state, TableDefinition::new(url.as_str())).await.map(Some)
+        let table = RecordTable::open_records(state, &TableDefinition::new(url.as_str())).await?;
+        let (found, added) = (table.format().connector().name(), connector(extension)?.name());
+        if found != added {
+            return plan_err!("{} is a {found} file, to which no {added} records can be added", self.output);
+        }
+        Ok(Some(table))
     }
 
-    /// The inputs as one table. Records that go to record files have their bytes as a column, if the rows go
-    /// `behind` none of another message type.
+    /// The output as the table of its columns.
+    async fn open_behind(&self, state: &SessionState) -> Result<RecordTable> {
+        let place = Place::parse(state, &self.output)?;
+        RecordTable::open(state, TableDefinition::new(place.url().as_str())).await
+    }
+
+    /// The inputs as one table. Records that go to record files stay as they are, unless columns of them are selected,
+    /// or the file that they go `behind` has records of another type.
     async fn open_input(
         &self,
         ctx: &SessionContext,
         format: OutputFormat,
         behind: Option<&RecordTable>,
+        without_bytes: bool,
     ) -> Result<Input> {
         let state = ctx.state();
         let is_foreign = |input: &String| {
@@ -280,26 +300,86 @@ impl Conversion {
             registry::connector(&extension).is_none() && OutputFormat::by_extension(input).is_some()
         };
         if self.inputs.iter().any(is_foreign) {
-            return Ok(Input { provider: self.foreign_input(ctx).await?, whole_records: None });
+            return Ok(Input { provider: self.foreign_input(ctx).await?, records: None });
         }
-        if matches!(format, OutputFormat::Records(_)) && self.select.is_none() {
-            let given = self.options.get("metadata_columns").map(str::to_string);
-            let others = given.or_else(|| setting(&state, "metadata_columns")).unwrap_or_default();
-            let columns = format!("{others},record");
-            let table =
-                self.open_records(&state, self.options.clone().with("metadata_columns", columns)).await?;
-            if behind.is_none_or(|behind| behind.proto_text() == table.proto_text()) {
-                let table = Arc::new(table);
-                return Ok(Input { provider: Arc::clone(&table) as _, whole_records: Some(table) });
+        if let (OutputFormat::Records(extension), None) = (format, &self.select) {
+            let named = without_bytes.then(|| connector(extension)).transpose()?;
+            let records = Arc::new(self.open_records(&state, named).await?);
+            let stay = match behind {
+                Some(behind) => self.are_of_type(&state, &records, behind).await?,
+                None => true,
+            };
+            if stay && self.predicate.is_none() && !self.judges_records(&state) {
+                return Ok(Input { provider: Arc::clone(&records) as _, records: Some(records) });
+            }
+            if stay {
+                let provider = self.open_with_records(&state).await?;
+                return Ok(Input { provider: Arc::new(provider), records: Some(records) });
             }
         }
-        let table = self.open_records(&state, self.options.clone()).await?;
-        Ok(Input { provider: Arc::new(table), whole_records: None })
+        let table = self.open_table(&state, self.options.clone()).await?;
+        Ok(Input { provider: Arc::new(table), records: None })
     }
 
-    async fn open_records(&self, state: &SessionState, options: Options) -> Result<RecordTable> {
-        let locations = self.inputs.clone();
-        RecordTable::open(state, TableDefinition { locations, options, ..Default::default() }).await
+    /// Whether `records` can follow those of `behind` as they are: those are of the same message type, or of none that
+    /// is known.
+    async fn are_of_type(
+        &self,
+        state: &SessionState,
+        records: &RecordTable,
+        behind: &RecordTable,
+    ) -> Result<bool> {
+        let Some(wanted) = behind.message_type() else { return Ok(true) };
+        let Some(given) = records.message_type() else {
+            return plan_err!(
+                "{} holds records of type {}, but the inputs do not say of what type theirs are: name it with \
+                 -o message_type=… and -o descriptor_set=… or -o proto=…",
+                self.output,
+                wanted.name
+            );
+        };
+        let one_is_a_name = wanted.descriptors.is_empty() || given.descriptors.is_empty();
+        if wanted == given || (one_is_a_name && wanted.name == given.name) {
+            return Ok(true);
+        }
+        let behind = self.open_behind(state).await?;
+        let table = self.open_table(state, self.options.clone()).await?;
+        Ok(behind.proto_text().is_some() && behind.proto_text() == table.proto_text())
+    }
+
+    /// Whether the options leave out records by what is in them.
+    fn judges_records(&self, state: &SessionState) -> bool {
+        JUDGING_OPTIONS.iter().any(|&(name, default)| {
+            let value = self.options.get(name).map(str::to_string).or_else(|| setting(state, name));
+            value.is_some_and(|value| !["", default].contains(&value.trim()))
+        })
+    }
+
+    /// The inputs as one table of their columns, and of the bytes of the records.
+    async fn open_with_records(&self, state: &SessionState) -> Result<RecordTable> {
+        let given = self.options.get("metadata_columns").map(str::to_string);
+        let others = given.or_else(|| setting(state, "metadata_columns")).unwrap_or_default();
+        let columns = format!("{others},record");
+        self.open_table(state, self.options.clone().with("metadata_columns", columns)).await
+    }
+
+    async fn open_table(&self, state: &SessionState, options: Options) -> Result<RecordTable> {
+        RecordTable::open(state, self.definition(options)).await
+    }
+
+    /// The inputs as records; of `connector` if it is given.
+    async fn open_records(
+        &self,
+        state: &SessionState,
+        connector: Option<&Arc<dyn Connector>>,
+    ) -> Result<RecordTable> {
+        let definition = self.definition(self.options.clone());
+        RecordTable::open_records(state, &TableDefinition { connector: connector.cloned(), ..definition })
+            .await
+    }
+
+    fn definition(&self, options: Options) -> TableDefinition {
+        TableDefinition { locations: self.inputs.clone(), options, ..Default::default() }
     }
 
     /// Inputs of DataFusion's own formats, and record files among them, as one table.
@@ -343,9 +423,7 @@ impl Conversion {
         extension: &str,
         table: Option<&RecordTable>,
     ) -> Result<Arc<dyn Writer>> {
-        let Some(connector) = registry::connector(extension) else {
-            return plan_err!("'{extension}' is of no known record format");
-        };
+        let connector = connector(extension)?;
         let options = write_options(state, connector.as_ref(), &self.write_options);
         let of_table = table.and_then(|table| table.writer(connector.name(), schema, extension, &options));
         let of_other_format = || {
@@ -360,14 +438,22 @@ impl Conversion {
     }
 }
 
+fn connector(extension: &str) -> Result<&'static Arc<dyn Connector>> {
+    registry::connector(extension)
+        .ok_or_else(|| plan_datafusion_err!("'{extension}' is of no known record format"))
+}
+
+/// Options that leave out records by what is in them, unless they have these values.
+const JUDGING_OPTIONS: [(&str, &str); 2] = [("on_bad_record", "error"), ("required", "lenient")];
+
 /// The column of whole records.
 const RECORD_COLUMN: &str = "\"_record\"";
 
 /// What is converted.
 struct Input {
     provider: Arc<dyn TableProvider>,
-    /// The same, if its records are written as they are.
-    whole_records: Option<Arc<RecordTable>>,
+    /// Its records, if they are written as they are.
+    records: Option<Arc<RecordTable>>,
 }
 
 /// A session like `state` whose scans give partitions of consecutive ranges, in the order of the files.

@@ -71,6 +71,15 @@ impl TableDefinition {
     }
 }
 
+/// What a table shows of its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// What is in them.
+    Columns,
+    /// Their bytes.
+    Records,
+}
+
 /// Record files as one table.
 ///
 /// The files' descriptors are read once, when the table is opened; the files are listed anew for every
@@ -98,14 +107,19 @@ impl RecordTable {
     pub async fn open(session: &dyn Session, definition: TableDefinition) -> Result<Self> {
         match Self::try_open(session, &definition).await? {
             Some(table) => Ok(table),
-            None => {
-                let known: Vec<_> = registry::connectors().iter().map(|c| c.name()).collect();
-                plan_err!(
-                    "{} is of no known record format ({})",
-                    definition.locations.join(", "),
-                    known.join(", ")
-                )
-            }
+            None => unknown_format(&definition),
+        }
+    }
+
+    /// The files of `definition` as records that are not looked into: the one column `_record` has the bytes of each.
+    /// Files without any bytes have no records; if there are no others, their connector is the one named.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`], but none for what the records or their descriptors are.
+    pub(crate) async fn open_records(session: &dyn Session, definition: &TableDefinition) -> Result<Self> {
+        match Self::try_open_as(session, definition, Content::Records).await? {
+            Some(table) => Ok(table),
+            None => unknown_format(definition),
         }
     }
 
@@ -113,6 +127,14 @@ impl RecordTable {
     pub(super) async fn try_open(
         session: &dyn Session,
         definition: &TableDefinition,
+    ) -> Result<Option<Self>> {
+        Self::try_open_as(session, definition, Content::Columns).await
+    }
+
+    async fn try_open_as(
+        session: &dyn Session,
+        definition: &TableDefinition,
+        content: Content,
     ) -> Result<Option<Self>> {
         let paths = parse_locations(&definition.locations)?;
         let mut files = vec![];
@@ -149,13 +171,14 @@ impl RecordTable {
         }
         let options = table_options(session, connector.as_ref(), &definition.options);
         let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
-        if with_data.is_empty() && definition.columns.is_none() && options == Options::new() {
-            return nothing_found(definition, &files);
-        }
-        let table = match (with_data.is_empty(), &definition.columns) {
-            (true, Some(_)) if options == Options::new() => None,
-            _ => Some(connector.open(&with_data, &options).await.map_err(external)?),
+        let says_nothing = with_data.is_empty() && options == Options::new();
+        let table = match (content, &definition.columns) {
+            (Content::Records, _) => Some(connector.open_records(&with_data, &options).await),
+            (Content::Columns, None) if says_nothing => return nothing_found(definition, &files),
+            (Content::Columns, Some(_)) if says_nothing => None,
+            (Content::Columns, _) => Some(connector.open(&with_data, &options).await),
         };
+        let table = table.transpose().map_err(external)?;
         let extension = definition.extension.or_else(|| known_extension(connector.as_ref(), &files));
         let format = RecordFormat::new(connector, options).with_write_options(definition.options.clone());
         let format = extension.into_iter().fold(format, RecordFormat::with_extension);
@@ -240,6 +263,16 @@ impl RecordTable {
     /// The message type and all that it needs as .proto text, if the records are messages.
     pub fn proto_text(&self) -> Option<String> {
         self.table.as_ref()?.proto_text()
+    }
+
+    /// What to do about rows of other columns than this table's, if its records are bytes.
+    pub fn insert_hint(&self) -> Option<&'static str> {
+        const HINT: &str = ". The records that are there are bytes, since their message type is not known: name it \
+            with the options message_type and descriptor_set or proto of the table, insert a single column of whole \
+            records, or copy those of record files as they are with `recordfusion convert --append`";
+        let table = self.table.as_ref()?;
+        let is_bytes = matches!(&table.schema().fields()[..], [only] if only.name() == "record");
+        (is_bytes && table.message_type().is_none()).then_some(HINT)
     }
 
     /// The names of the Hive partition columns.
@@ -340,7 +373,10 @@ impl TableProvider for RecordTable {
         input: Arc<dyn ExecutionPlan>,
         insert_op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.schema().logically_equivalent_names_and_types(&input.schema())?;
+        self.schema().logically_equivalent_names_and_types(&input.schema()).map_err(|error| {
+            let hint = self.insert_hint().unwrap_or_default();
+            plan_datafusion_err!("{}{hint}", error.message())
+        })?;
         if self.range.is_some() {
             return plan_err!("rows cannot be inserted into a table that is a range of a file");
         }
@@ -389,6 +425,11 @@ fn parse_locations(locations: &[String]) -> Result<Vec<ListingTableUrl>> {
         }
         None => Ok(paths),
     }
+}
+
+fn unknown_format<T>(definition: &TableDefinition) -> Result<T> {
+    let known: Vec<_> = registry::connectors().iter().map(|connector| connector.name()).collect();
+    plan_err!("{} is of no known record format ({})", definition.locations.join(", "), known.join(", "))
 }
 
 fn nothing_found<T>(definition: &TableDefinition, files: &[RecordFile]) -> Result<T> {

@@ -63,6 +63,19 @@ pub trait Connector: Debug + Send + Sync {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
 
+    /// Like [`Self::open`], but the records are not looked into, and may be anything: the one column `_record` has the
+    /// bytes of each. [`Table::writer`] takes rows of that column, and keeps what the files say of their records, be it
+    /// no more than the name of a type. Of `options`, those count that say how records are found in the file, and what
+    /// their message type is.
+    ///
+    /// # Errors
+    /// Unknown or contradictory options; files of another format, or of different message types.
+    fn open_records<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
+
     /// The options of writing.
     fn write_options(&self) -> &'static [OptionInfo] {
         &[]
@@ -147,7 +160,8 @@ pub trait Table: Debug + Send + Sync {
     /// The message type and all that it needs as .proto text, if the records are messages.
     fn proto_text(&self) -> Option<String>;
 
-    /// The message type of the records, if they are messages.
+    /// The message type of the records, if they are messages. A table of [`Connector::open_records`] may know no more
+    /// than its name.
     fn message_type(&self) -> Option<MessageType>;
 
     /// Reads the chunks that begin in a byte range.

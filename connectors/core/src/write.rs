@@ -53,7 +53,7 @@ pub trait Writer: Debug + Send + Sync {
 pub struct MessageType {
     /// Its full name.
     pub name: String,
-    /// Serialized `google.protobuf.FileDescriptorProto`s.
+    /// Serialized `google.protobuf.FileDescriptorProto`s; none if nobody has them.
     pub descriptors: Vec<Bytes>,
 }
 

@@ -55,7 +55,7 @@ pub use encode::{
     hinted_mapping, schema_hint,
 };
 pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError};
-pub use open::{FileDescriptors, RecordType, record_descriptors};
+pub use open::{FileDescriptors, RecordType, record_descriptors, said_of_records};
 pub use options::{
     Absent, AnyForm, ArrowSchemaHint, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm,
     Extensions, ExtraColumns, Implicit, InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names,

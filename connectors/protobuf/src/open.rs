@@ -51,20 +51,6 @@ impl RecordType {
         files_text(&self.files, &self.proto_file)
     }
 
-    /// The message type that `records` describes.
-    ///
-    /// # Errors
-    /// Descriptors that are broken or lack something.
-    pub fn open(records: &MessageType) -> Result<Option<Self>> {
-        let files = FileDescriptors {
-            file: records.name.clone(),
-            message_type: Some(records.name.clone()),
-            descriptors: records.descriptors.clone(),
-            arrow_schema: None,
-        };
-        record_descriptors(&[files], &ProtobufOptions::default())
-    }
-
     /// The message type and the files that define it.
     pub fn message_type(&self) -> MessageType {
         MessageType { name: self.full_name().to_string(), descriptors: self.file_descriptors() }
@@ -92,6 +78,20 @@ impl RecordType {
             Some(message) => Ok(Self { descriptors: Arc::new(all), message, ..self }),
             None => Ok(self),
         }
+    }
+}
+
+impl FileDescriptors {
+    /// The message type, if it has a name.
+    pub fn named(&self) -> Option<MessageType> {
+        let name = self.message_type.clone()?;
+        Some(MessageType { name, descriptors: self.descriptors.clone() })
+    }
+}
+
+impl From<MessageType> for FileDescriptors {
+    fn from(message: MessageType) -> Self {
+        Self { message_type: Some(message.name), descriptors: message.descriptors, ..Self::default() }
     }
 }
 
@@ -137,6 +137,44 @@ pub fn record_descriptors(
         }
         None => from_files(files, options),
     }
+}
+
+/// What is said of records that nobody looks into, for those who write them: the type that the options name, else
+/// what the files say. What all files say alike is taken as it is, be it a name alone, or descriptors that lack
+/// something.
+///
+/// # Errors
+/// Those of [`record_descriptors`], for options, and for files that differ.
+pub fn said_of_records(files: &[FileDescriptors], options: &ProtobufOptions) -> Result<FileDescriptors> {
+    let says = |file: &&FileDescriptors| file.message_type.is_some() || !file.descriptors.is_empty();
+    let alike = |one: &FileDescriptors, other: &FileDescriptors| {
+        one.message_type == other.message_type && one.descriptors == other.descriptors
+    };
+    let mut saying = files.iter().filter(says);
+    let said = match saying.next() {
+        Some(first) if !options.name_type() && saying.all(|other| alike(first, other)) => first.clone(),
+        None if !options.name_type() => FileDescriptors::default(),
+        _ => {
+            let record = record_descriptors(files, options)?;
+            FileDescriptors {
+                file: String::new(),
+                message_type: match &record {
+                    Some(record) => Some(record.full_name().to_string()),
+                    None => wanted_name(files, options)?.map(str::to_string),
+                },
+                descriptors: record.map(|record| record.file_descriptors()).unwrap_or_default(),
+                arrow_schema: None,
+            }
+        }
+    };
+    Ok(FileDescriptors { arrow_schema: common_arrow_schema(files), ..said })
+}
+
+/// The Arrow schema that all files have.
+pub(crate) fn common_arrow_schema(files: &[FileDescriptors]) -> Option<Bytes> {
+    let (first, others) = files.split_first()?;
+    let alike = others.iter().all(|other| other.arrow_schema == first.arrow_schema);
+    first.arrow_schema.clone().filter(|_| alike)
 }
 
 /// The option that gives descriptors, what to call it, and the descriptors.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
-use recordfusion_core::{ColumnProjection, Error, Projection, RecordBlock, Result};
+use recordfusion_core::{ColumnProjection, Error, Options, Projection, RecordBlock, Result};
 
 use crate::batch::{BatchDecoder, OutputColumn, Restore};
 use crate::column_tree::{self, Node};
@@ -12,7 +12,7 @@ use crate::encode::RECORD;
 use crate::encode::{Hint, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
-use crate::open::{FileDescriptors, RecordType, record_descriptors};
+use crate::open::{FileDescriptors, RecordType, common_arrow_schema, record_descriptors};
 use crate::options::{AnyForm, Mapping, MetadataColumn, OnBadRecord, PayloadForm, ProtobufOptions};
 use crate::plain_text::TextDecoder;
 use crate::plan::Wanted;
@@ -21,6 +21,11 @@ use crate::schema;
 
 /// Name of the column of a table whose records are no messages.
 const RAW_COLUMN: &str = "record";
+
+/// Why rows cannot be added to records, and what can be done.
+const NO_MESSAGE_TYPE: &str = "the records that are there are of no known message type, so that rows of columns cannot \
+    be added to them: name their type with the options message_type and descriptor_set or proto, or add a single \
+    column of whole records (convert --append copies those of record files as they are)";
 
 /// How the records of a table become columns. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -87,6 +92,18 @@ impl RecordDecoder {
         Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata, hint, decoded })
     }
 
+    /// The decoder of records that are not looked into, whatever they are: their bytes are the one column `_record`.
+    pub fn whole_records() -> Self {
+        let schema = Arc::new(Schema::new(vec![whole_record(&DataType::BinaryView)]));
+        Self {
+            schema: Arc::clone(&schema),
+            payload: Payload::Raw,
+            metadata: Vec::new(),
+            hint: None,
+            decoded: schema,
+        }
+    }
+
     /// The columns of the table. Every field is nullable, at every depth, but keys and entries of maps, and
     /// columns of the table that the option `nullability` makes NOT NULL.
     pub fn schema(&self) -> &SchemaRef {
@@ -111,16 +128,22 @@ impl RecordDecoder {
         }
     }
 
-    /// The columns of rows to write as further records: where records are plain bytes, the column of a table of
+    /// The columns of rows to write as further records. Where the records are no messages, the column of a table of
     /// them is whole records.
-    pub fn columns_to_write(&self, schema: &SchemaRef) -> SchemaRef {
-        match (&self.payload, &schema.fields()[..]) {
-            (Payload::Raw, [column]) if column.name() == RAW_COLUMN => {
-                let column = column.as_ref().clone().with_name(RECORD);
-                Arc::new(Schema::new(vec![column]))
-            }
-            _ => Arc::clone(schema),
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for other columns where neither the records nor the `options` of writing say of what message
+    /// type they are: the records made of them would be of another kind than those that are there.
+    pub fn columns_to_write(&self, schema: &SchemaRef, options: &Options) -> Result<SchemaRef> {
+        if let ([column], Payload::Raw | Payload::Text { .. }) = (&schema.fields()[..], &self.payload)
+            && [RAW_COLUMN, RECORD].contains(&column.name().as_str())
+        {
+            return Ok(Arc::new(Schema::new(vec![whole_record(column.data_type())])));
         }
+        if self.record_type().is_some() || ProtobufOptions::from_options(options)?.name_type() {
+            return Ok(Arc::clone(schema));
+        }
+        Err(Error::Schema(NO_MESSAGE_TYPE.to_string()))
     }
 
     /// Whether every record is a row, whatever is in it: rows can then be counted without decoding.
@@ -199,9 +222,12 @@ fn hint(files: &[FileDescriptors], options: &ProtobufOptions) -> Option<Bytes> {
     let skips = options.mapping.on_bad_record == OnBadRecord::Skip;
     let on_bad_record = if skips { OnBadRecord::Skip } else { OnBadRecord::Error };
     let usable = options.mapping == Mapping { on_bad_record, ..Mapping::default() };
-    let (first, others) = files.split_first()?;
-    let alike = others.iter().all(|other| other.arrow_schema == first.arrow_schema);
-    first.arrow_schema.clone().filter(|_| usable && alike && options.features.is_none())
+    common_arrow_schema(files).filter(|_| usable && options.features.is_none())
+}
+
+/// The column of whole records.
+fn whole_record(data_type: &DataType) -> Field {
+    Field::new(RECORD, data_type.clone(), true)
 }
 
 /// Records that are no messages, and their column.

@@ -11,7 +11,7 @@ use recordfusion_core::{
     OptionInfo, Options, RecordFile, Result, ScanCounters, ScanRequest, Table, Verification, Writer,
     first_blocks,
 };
-use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan};
+use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan, said_of_records};
 
 use crate::header::{ChunkHeader, HEADER_LEN};
 use crate::inspect::{inspect, verify};
@@ -66,8 +66,10 @@ impl Connector for RecordioConnector {
         options: &Options,
         records: Option<&MessageType>,
     ) -> Result<Arc<dyn Writer>> {
-        let records = records.map(RecordType::open).transpose()?.flatten();
-        sink::writer(schema, options, records.as_ref())
+        match records {
+            Some(records) if sink::is_record(schema) => sink::record_writer(options, Some(records)),
+            _ => sink::writer(schema, options, None),
+        }
     }
 
     fn check_options(&self, options: &Options) -> Result<()> {
@@ -87,6 +89,22 @@ impl Connector for RecordioConnector {
             });
             let decoder = RecordDecoder::open(&descriptors, &records, &sample.await?)?;
             Ok(Arc::new(RecordioTable { decoder, container, trust_headers }) as Arc<dyn Table>)
+        }
+        .boxed()
+    }
+
+    fn open_records<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
+        async move {
+            let ReadOptions { records, container, trust_headers } = ReadOptions::from_options(options)?;
+            let descriptors: Vec<FileDescriptors> = files.iter().map(without_descriptors).collect();
+            let said = said_of_records(&descriptors, &records)?;
+            let decoder = RecordDecoder::whole_records();
+            Ok(Arc::new(WholeRecords { said, read: RecordioTable { decoder, container, trust_headers } })
+                as Arc<dyn Table>)
         }
         .boxed()
     }
@@ -152,7 +170,8 @@ impl Table for RecordioTable {
     }
 
     fn writer(&self, schema: &SchemaRef, _extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
-        sink::writer(schema, options, self.decoder.record_type())
+        let schema = self.decoder.columns_to_write(schema, options)?;
+        sink::writer(&schema, options, self.decoder.record_type())
     }
 
     fn scan(&self, request: ScanRequest) -> BatchStream {
@@ -166,5 +185,34 @@ impl Table for RecordioTable {
             Ok(plan) => scan::batches(request, self.container, plan),
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
+    }
+}
+
+/// The records of files as bytes, and what the files say of them.
+#[derive(Debug)]
+struct WholeRecords {
+    said: FileDescriptors,
+    read: RecordioTable,
+}
+
+impl Table for WholeRecords {
+    fn schema(&self) -> &SchemaRef {
+        self.read.schema()
+    }
+
+    fn proto_text(&self) -> Option<String> {
+        None
+    }
+
+    fn message_type(&self) -> Option<MessageType> {
+        self.said.named()
+    }
+
+    fn writer(&self, _schema: &SchemaRef, _extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        sink::record_writer(options, self.said.named().as_ref())
+    }
+
+    fn scan(&self, request: ScanRequest) -> BatchStream {
+        self.read.scan(request)
     }
 }

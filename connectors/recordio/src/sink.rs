@@ -66,8 +66,24 @@ pub(crate) fn writer(
     Ok(Arc::new(RecordioWriter { rows, container, message_type }))
 }
 
+/// Plans the writing of records as they are, which are messages of the type that the options name, else of
+/// `records`.
+///
+/// # Errors
+/// Wrong options.
+pub(crate) fn record_writer(options: &Options, records: Option<&MessageType>) -> Result<Arc<dyn Writer>> {
+    let container = writer_options(options)?;
+    WriteOptions::from_options(options)?;
+    let target = record_descriptors(&[], &ProtobufOptions::from_options(options)?)?;
+    let message_type = match &target {
+        Some(target) => Some(target.message_type()),
+        None => records.filter(|records| !records.descriptors.is_empty()).cloned(),
+    };
+    Ok(Arc::new(RecordioWriter { rows: Rows::Records, container, message_type }))
+}
+
 /// Whether the only column is whole records.
-fn is_record(schema: &Schema) -> bool {
+pub(crate) fn is_record(schema: &Schema) -> bool {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
     let [column] = &schema.fields()[..] else { return false };
     let is_bytes = matches!(

@@ -11,7 +11,7 @@ use recordfusion_core::{
     OnCorruption, OnTruncated, OptionInfo, Options, RecordFile, Result, ScanCounters, ScanRequest, Table,
     Verification, Writer, first_blocks,
 };
-use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan};
+use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan, said_of_records};
 
 use crate::header::SIGNATURE;
 use crate::inspect::{inspect, verify};
@@ -69,8 +69,12 @@ impl Connector for RiegeliConnector {
         options: &Options,
         records: Option<&MessageType>,
     ) -> Result<Arc<dyn Writer>> {
-        let records = records.map(RecordType::open).transpose()?.flatten();
-        sink::writer(schema, extension, options, records.as_ref(), &Remarks::default())
+        match records {
+            Some(records) if sink::is_record(schema) => {
+                sink::record_writer(schema, extension, options, &records.clone().into(), &Remarks::default())
+            }
+            _ => sink::writer(schema, extension, options, None, &Remarks::default()),
+        }
     }
 
     fn check_options(&self, options: &Options) -> Result<()> {
@@ -91,6 +95,22 @@ impl Connector for RiegeliConnector {
             .await?;
             let decoder = RecordDecoder::open(&descriptors, &records, &sample)?;
             Ok(Arc::new(RiegeliTable { decoder, remarks, container }) as Arc<dyn Table>)
+        }
+        .boxed()
+    }
+
+    fn open_records<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
+        async move {
+            let ReadOptions { records, container } = ReadOptions::from_options(options)?;
+            let (descriptors, remarks) = read_descriptors(files, container).await?;
+            let said = said_of_records(&descriptors, &records)?;
+            let decoder = RecordDecoder::whole_records();
+            Ok(Arc::new(WholeRecords { said, read: RiegeliTable { decoder, remarks, container } })
+                as Arc<dyn Table>)
         }
         .boxed()
     }
@@ -193,7 +213,7 @@ impl Table for RiegeliTable {
     }
 
     fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
-        let schema = self.decoder.columns_to_write(schema);
+        let schema = self.decoder.columns_to_write(schema, options)?;
         sink::writer(&schema, extension, options, self.decoder.record_type(), &self.remarks)
     }
 
@@ -208,5 +228,34 @@ impl Table for RiegeliTable {
             Ok(plan) => scan::batches(request, self.container, plan),
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
+    }
+}
+
+/// The records of files as bytes, and what the files say of them.
+#[derive(Debug)]
+struct WholeRecords {
+    said: FileDescriptors,
+    read: RiegeliTable,
+}
+
+impl Table for WholeRecords {
+    fn schema(&self) -> &SchemaRef {
+        self.read.schema()
+    }
+
+    fn proto_text(&self) -> Option<String> {
+        None
+    }
+
+    fn message_type(&self) -> Option<MessageType> {
+        self.said.named()
+    }
+
+    fn writer(&self, schema: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        sink::record_writer(schema, extension, options, &self.said, &self.read.remarks)
+    }
+
+    fn scan(&self, request: ScanRequest) -> BatchStream {
+        self.read.scan(request)
     }
 }

@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use bytes::Bytes;
 use recordfusion_core::{
     Assembler, ChunkJob, Chunker, EncodedChunk, Error, OptionInfo, Options, Result, Writer,
 };
 use recordfusion_protobuf::{
-    ArrowSchemaHint, OpenChunk, ProtobufOptions, RecordChunker, RecordEncoder, RecordType, Target,
-    WriteOptions, record_descriptors, schema_hint,
+    ArrowSchemaHint, FileDescriptors, OpenChunk, ProtobufOptions, RecordChunker, RecordEncoder, RecordType,
+    Target, WriteOptions, record_descriptors, schema_hint,
 };
 
 use crate::header::ChunkHeader;
@@ -23,6 +23,8 @@ use crate::write::{
 
 /// The extensions of ArrayRecord files.
 const ARRAY_RECORD: [&str; 2] = ["array_record", "arrayrecord"];
+/// Name of a column of whole records.
+const RECORD: &str = "_record";
 /// Full name of message types that are made for columns.
 const DERIVED_TYPE: &str = "riegeli.Row";
 
@@ -97,18 +99,45 @@ pub(crate) fn writer(
     let target = target.or_else(|| table_type.cloned());
     let container = container(extension, options)?;
     let encoder = record_encoder(schema, target.as_ref(), &records)?;
-    let metadata = match &container {
-        Container::Riegeli(writer_options) => RecordsMetadata {
-            file_comment: options.get("file_comment").map(str::to_string).or_else(|| remarks.comment()),
-            record_writer_options: Some(writer_options.to_string()),
-            extensions: remarks.extensions(),
-            ..metadata(schema, &encoder, target.as_ref(), &records)?
-        }
-        .encode()
-        .to_vec(),
-        Container::ArrayRecord(_) => Vec::new(),
-    };
+    let metadata =
+        container.metadata(options, metadata(schema, &encoder, target.as_ref(), &records)?, remarks);
     Ok(Arc::new(RiegeliWriter { schema: Arc::clone(schema), target, records, container, metadata }))
+}
+
+/// Plans the writing of records as they are. The file says of them what was `said`, but for a message type that the
+/// options name.
+///
+/// # Errors
+/// Wrong options.
+pub(crate) fn record_writer(
+    schema: &SchemaRef,
+    extension: &str,
+    options: &Options,
+    said: &FileDescriptors,
+    remarks: &Remarks,
+) -> Result<Arc<dyn Writer>> {
+    let records = WriteOptions::from_options(options)?;
+    let said = match record_descriptors(&[], &ProtobufOptions::from_options(options)?)? {
+        Some(target) => RecordsMetadata {
+            record_type_name: Some(target.full_name().to_string()),
+            file_descriptors: needed_files(&target.file_descriptors(), target.full_name())?,
+            ..RecordsMetadata::default()
+        },
+        None => RecordsMetadata {
+            record_type_name: said.message_type.clone(),
+            file_descriptors: said.descriptors.clone(),
+            arrow_schema: said.arrow_schema.clone(),
+            ..RecordsMetadata::default()
+        },
+    };
+    let container = container(extension, options)?;
+    let metadata = container.metadata(options, said, remarks);
+    Ok(Arc::new(RiegeliWriter { schema: Arc::clone(schema), target: None, records, container, metadata }))
+}
+
+/// Whether the only column is whole records.
+pub(crate) fn is_record(schema: &Schema) -> bool {
+    matches!(&schema.fields()[..], [column] if column.name() == RECORD)
 }
 
 /// Checks the values of options that are meant for files of either kind.
@@ -173,14 +202,18 @@ fn metadata(
         (None, Some(target)) => target.file_descriptors(),
         (None, None) => Vec::new(),
     };
-    let files = descriptor_files(&files, name.unwrap_or_default());
+    let with_schema = records.arrow_schema_hint == ArrowSchemaHint::Write && !encoder.takes_whole_records();
     Ok(RecordsMetadata {
         record_type_name: name.map(str::to_string),
-        file_descriptors: files.map_err(|fault| encode_error(&fault))?,
-        arrow_schema: (records.arrow_schema_hint == ArrowSchemaHint::Write)
-            .then(|| schema_hint(schema).into()),
+        file_descriptors: needed_files(&files, name.unwrap_or_default())?,
+        arrow_schema: with_schema.then(|| schema_hint(schema).into()),
         ..RecordsMetadata::default()
     })
+}
+
+/// Those of `files` that the message type `name` needs.
+fn needed_files(files: &[Bytes], name: &str) -> Result<Vec<Bytes>> {
+    descriptor_files(files, name).map_err(|fault| encode_error(&fault))
 }
 
 fn encode_error(error: &dyn std::error::Error) -> Error {
@@ -258,6 +291,18 @@ impl OpenChunk for RecordChunk {
 }
 
 impl Container {
+    /// The metadata message of a file whose records are as `said`; none for ArrayRecord files.
+    fn metadata(&self, options: &Options, said: RecordsMetadata, remarks: &Remarks) -> Vec<u8> {
+        let Self::Riegeli(writer_options) = self else { return Vec::new() };
+        let metadata = RecordsMetadata {
+            file_comment: options.get("file_comment").map(str::to_string).or_else(|| remarks.comment()),
+            record_writer_options: Some(writer_options.to_string()),
+            extensions: remarks.extensions(),
+            ..said
+        };
+        metadata.encode().to_vec()
+    }
+
     fn has_room(&self, chunk: &ChunkRecords, len: usize) -> bool {
         match self {
             Self::Riegeli(options) => chunk.fits(len, options.chunk_size()),
