@@ -54,8 +54,6 @@ for round in $(seq 1 "$rounds"); do
         esac
         rm -rf "$folder/out" "$folder/out.riegeli"
     done
-    [ $signal = KILL ] || [ -z "$(find "$folder" -name '.*' -newer "$folder/old.riegeli" -mindepth 1 -print -quit)" ] ||
-        [ "$round" != 1 ] || { failed=$((failed + 1)); echo "an interrupted statement left something"; }
 done
 echo "$((4 * rounds)) statements, $failed wrong"
 [ "$failed" = 0 ]
