@@ -50,7 +50,7 @@ async fn run_statements(
     format: Format,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     for statement in DFParserBuilder::new(sql).build()?.parse_statements()? {
-        let plan = ctx.state().statement_to_plan(statement).await?;
+        let plan = datasource::statement_to_plan(&ctx.state(), statement).await?;
         let results = datasource::execute_logical_plan(ctx, plan).await?.execute_stream().await?;
         let mut printer = Printer::new(format, results.schema());
         // Statements such as CREATE EXTERNAL TABLE and SET have nothing to show.
