@@ -55,10 +55,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Convert(convert) => convert.session.partitions(),
         _ => session::all_cores(),
     };
-    // These list what they pass over at their end.
-    if !matches!(cli.command, Command::Convert(_) | Command::Repair(_)) {
-        warnings::show();
-    }
+    warnings::show(matches!(cli.command, Command::Convert(_) | Command::Repair(_)));
     let outcome = runtime(partitions)
         .and_then(|runtime| runtime.block_on(interrupt::or_interrupted(dispatch(cli.command))));
     match outcome {
