@@ -111,6 +111,9 @@ fn context_with_memory(
         // Each operator that can spill gets its share, so that none starves the others.
         let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED_CONSUMERS);
         runtime = runtime.with_memory_pool(Arc::new(pool));
+        // What each sort keeps for putting its files together must leave room for rows.
+        let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+        *kept = (*kept).min(bytes / (4 * partitions.max(1)));
     }
     let ctx = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
     recordfusion::register_with_options(&ctx, table.options()?)?;

@@ -282,7 +282,10 @@ impl Conversion {
             }
             _ => match self.write_options.iter().next() {
                 Some((name, _)) => {
-                    return plan_err!("option '{name}' is of writing record files, which {} is not", self.output);
+                    return plan_err!(
+                        "option '{name}' is of writing record files, which {} is not",
+                        self.output
+                    );
                 }
                 None => &[],
             },

@@ -19,7 +19,8 @@ use crate::registry;
 const CONCURRENT_READS: usize = 16;
 
 /// What reads a file whose first bytes are damaged.
-const DAMAGED: &str = "if it is a damaged one, on_corruption=skip reads what is whole of it, and repair copies that";
+const DAMAGED: &str =
+    "if it is a damaged one, on_corruption=skip reads what is whole of it, and repair copies that";
 
 /// The name of a file in messages: a plain path on the local disk, a URL elsewhere.
 pub(crate) fn describe_location(store: &ObjectStoreUrl, location: &Path) -> String {
@@ -107,7 +108,8 @@ fn wrong_head(file: &RecordFile, connector: &dyn Connector) -> datafusion::error
 
 /// The Hive partition columns that the locations of files below `path` show, as in `day=2026-01-01/x.riegeli`.
 ///
-/// `declared` are the columns that the user named; every file must have just these.
+/// `declared` are the columns that the user named; every file must have just these. A pattern whose files lie in folders
+/// of different kinds, and of which no columns were named, has none: its files were asked for as they are.
 ///
 /// # Errors
 /// A file that lies outside the partitions is named.
@@ -121,7 +123,13 @@ pub(super) fn partition_columns<'a>(
         let keys = partitions(path, file).into_iter().map(|(key, _)| key);
         match &expected {
             None => expected = Some(keys.map(str::to_string).collect()),
-            Some(expected) => check_keys(path, file, &keys.collect::<Vec<_>>(), expected)?,
+            Some(expected) => {
+                let checked = check_keys(path, file, &keys.collect::<Vec<_>>(), expected);
+                if checked.is_err() && declared.is_none_or(<[_]>::is_empty) && path.get_glob().is_some() {
+                    return Ok(Vec::new());
+                }
+                checked?;
+            }
         }
     }
     let text = || DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8));
@@ -161,6 +169,9 @@ pub(super) fn partition_values(
     location: &Path,
     columns: &[(String, DataType)],
 ) -> Result<Vec<ScalarValue>> {
+    if columns.is_empty() && path.get_glob().is_some() {
+        return Ok(Vec::new());
+    }
     let found = partitions(path, location);
     let keys: Vec<&str> = found.iter().map(|(key, _)| *key).collect();
     let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
@@ -194,7 +205,19 @@ mod tests {
         let expected = [ScalarValue::Int32(Some(7)), ScalarValue::Utf8(Some("Zürich".to_string()))];
         assert_eq!(values.expect("they are there"), expected);
         let error = partition_values(&path, &Path::from("t/day=7/x"), &columns).unwrap_err().to_string();
-        assert!(error.contains("t/day=7/x lies in day=…/, but the table is partitioned by day=…/city=…/"), "{error}");
+        assert!(
+            error.contains("t/day=7/x lies in day=…/, but the table is partitioned by day=…/city=…/"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_pattern_over_folders_of_different_kinds_has_no_partitions() {
+        let path = ListingTableUrl::parse("mem:///t/").and_then(|path| path.with_glob("*/x")).expect("a URL");
+        let files = ["t/day=1/x", "t/other/x"].map(Path::from);
+        assert!(partition_columns(&path, &files, None).expect("none").is_empty());
+        assert!(partition_columns(&path, &files, Some(&["day".to_string()])).is_err());
+        assert!(partition_values(&path, &files[0], &[]).expect("none").is_empty());
     }
 
     #[test]

@@ -84,7 +84,8 @@ fn partitioned(
     columns: &[(String, DataType)],
 ) -> Result<LogicalPlan> {
     let part = |(values, table): (Vec<ScalarValue>, Arc<ListingTable>)| {
-        let of_files = schema.fields().iter().map(|field| Expr::Column(Column::new_unqualified(field.name())));
+        let of_files =
+            schema.fields().iter().map(|field| Expr::Column(Column::new_unqualified(field.name())));
         let of_folders = columns.iter().zip(values);
         let of_folders = of_folders.map(|((name, _), value)| Expr::Literal(value, None).alias(name));
         let scan = LogicalPlanBuilder::scan("files", provider_as_source(table), None)?;

@@ -220,7 +220,9 @@ impl<'a> Walk<'a> {
 fn name_fault(path: &LocalPath) -> Option<&'static str> {
     match path.file_name()?.to_str() {
         None => Some("its name is not UTF-8"),
-        Some(name) if name.contains(|c: char| c.is_ascii_control()) => Some("its name has a control character"),
+        Some(name) if name.contains(|c: char| c.is_ascii_control()) => {
+            Some("its name has a control character")
+        }
         Some(_) => None,
     }
 }

@@ -72,7 +72,8 @@ impl Levels {
 
     /// Whether files of the pattern may lie in the folder of these names below that of the pattern.
     pub(super) fn reach_into(&self, folder: &[String]) -> bool {
-        let Some((_, folders)) = self.0.split_last().filter(|(last, _)| matches!(last, Level::Name(_))) else {
+        let Some((_, folders)) = self.0.split_last().filter(|(last, _)| matches!(last, Level::Name(_)))
+        else {
             return self.match_folders(&self.0, folder);
         };
         self.match_folders(folders, folder)
@@ -200,7 +201,9 @@ fn with_pattern(text: &str, folder: ListingTableUrl, names: &str) -> Result<List
     let all_below = if names.ends_with('/') { "**" } else { "" };
     let pattern = Pattern::new(&format!("{names}{all_below}")).map_err(|error| {
         let reason = error.msg;
-        plan_datafusion_err!("'{text}' is no pattern: {reason}; a name that has [, * or ? has them as [[], [*], [?]")
+        plan_datafusion_err!(
+            "'{text}' is no pattern: {reason}; a name that has [, * or ? has them as [[], [*], [?]"
+        )
     })?;
     ListingTableUrl::try_new(folder.get_url().clone(), Some(pattern))
 }

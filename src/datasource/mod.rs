@@ -48,12 +48,12 @@ use datafusion::prelude::SessionContext;
 use recordfusion_core::Options;
 
 pub use files::recognise_files;
+pub(crate) use foreign::open_foreign;
 pub use format::{RecordFormat, RecordFormatFactory};
 pub use listing::list_files;
 pub use location::locate;
 pub use range::range_option;
 pub(crate) use range::{RANGE, clipped};
-pub(crate) use foreign::open_foreign;
 pub use settings::execute_logical_plan;
 pub(crate) use settings::{range_setting, setting, write_options};
 pub use source::RecordSource;

@@ -13,10 +13,10 @@ use datafusion::logical_expr::Expr;
 use recordfusion_core::{OnCorruption, Options, RecordFile};
 
 use super::{AboutFiles, FunctionTable, columns, path_argument};
+use crate::datasource::external;
 use crate::datasource::files::recognise_files;
 use crate::datasource::listing::list_files;
 use crate::datasource::location::locate;
-use crate::datasource::external;
 use crate::datasource::range::pieces;
 use crate::datasource::settings::given_or_set;
 
