@@ -7,6 +7,7 @@ mod cat;
 mod convert;
 mod inspect;
 mod interrupt;
+mod memory;
 mod print;
 mod progress;
 mod query;

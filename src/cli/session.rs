@@ -7,14 +7,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::Styles;
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use recordfusion::{Options, RecordFile, datasource, registry};
 use recordfusion_core::{Connector, OnCorruption, OptionInfo};
 
-/// How many of those that take most memory an error names.
-const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::new(5).expect("not zero");
+use super::memory;
 
 /// Options of the table, and how parallel the work is.
 #[derive(Debug, Clone, Args)]
@@ -108,9 +106,7 @@ fn context_with_memory(
     config.options_mut().execution.listing_table_ignore_subdirectory = false;
     let mut runtime = RuntimeEnvBuilder::new();
     if let Some(bytes) = memory_limit {
-        // Each operator that can spill gets its share, so that none starves the others.
-        let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED_CONSUMERS);
-        runtime = runtime.with_memory_pool(Arc::new(pool));
+        runtime = runtime.with_memory_pool(memory::pool(bytes, partitions));
         // What each sort keeps for putting its files together must leave room for rows.
         let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
         *kept = (*kept).min(bytes / (4 * partitions.max(1)));

@@ -448,7 +448,7 @@ fn a_sort_goes_on_in_files_under_a_memory_limit() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
     let rows = "SELECT value AS id, md5(cast(value AS varchar)) AS k, repeat('x', 200) AS t
-                FROM generate_series(1, 100000)";
+                FROM generate_series(1, 300000)";
     let made = tool(["query", &format!("COPY ({rows}) TO '{}' STORED AS RIEGELI", path("x.riegeli"))]);
     assert!(made.status.success(), "{}", text(&made.stderr));
     let sort = format!(
@@ -457,10 +457,10 @@ fn a_sort_goes_on_in_files_under_a_memory_limit() {
         path("y.parquet")
     );
     let options = ["--partitions", "2", "-o", "string_type=utf8"];
-    let limited = tool(["query", "--memory-limit", "24M", &sort].iter().chain(&options));
+    let limited = tool(["query", "--memory-limit", "64M", &sort].iter().chain(&options));
     assert!(limited.status.success(), "{}", text(&limited.stderr));
     let count = format!("SELECT count(*) AS n FROM '{}'", path("y.parquet"));
-    assert_eq!(text(&tool(["query", "--format", "csv", &count]).stdout), "n\n100000\n");
+    assert_eq!(text(&tool(["query", "--format", "csv", &count]).stdout), "n\n300000\n");
     // The limit is one: too little is an error that says so.
     let failed = tool(["query", "--memory-limit", "64K", &sort].iter().chain(&options));
     assert!(!failed.status.success());
