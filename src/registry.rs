@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use recordfusion_core::{Connector, OptionInfo, Options, Result};
+use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Result};
 use recordfusion_recordio::RecordioConnector;
 use recordfusion_riegeli::RiegeliConnector;
 
@@ -32,6 +32,19 @@ pub fn recognise(prefix: &[u8]) -> Option<&'static Arc<dyn Connector>> {
         let len = usize::try_from(connector.signature_len()).unwrap_or(usize::MAX);
         connector.recognises(&prefix[..prefix.len().min(len)])
     })
+}
+
+/// The connector whose chunks are found in a file with other first bytes.
+///
+/// # Errors
+/// Failures of the store.
+pub async fn recognise_inside(file: &RecordFile) -> Result<Option<&'static Arc<dyn Connector>>> {
+    for connector in connectors() {
+        if connector.recognises_inside(file).await? {
+            return Ok(Some(connector));
+        }
+    }
+    Ok(None)
 }
 
 /// How many first bytes of a file all connectors together want to see.

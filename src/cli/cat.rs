@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use datafusion::common::TableReference;
 use recordfusion::{datasource, registry};
-use recordfusion_core::RecordBlock;
+use recordfusion_core::{OnCorruption, RecordBlock};
 
 use super::Outcome;
 use super::print::Format;
@@ -46,8 +46,9 @@ impl Cat {
 
     async fn records(self) -> Outcome {
         let ctx = context(&self.table, 1)?;
-        let (file, connector) = record_file(&ctx, &self.file).await?;
         let options = self.table.options()?;
+        let on_corruption = OnCorruption::from_options(&options)?;
+        let (file, connector) = record_file(&ctx, &self.file, on_corruption).await?;
         let range = datasource::range_option(&options)?.unwrap_or(0..file.size);
         let range = range.start.min(file.size)..range.end.min(file.size);
         let blocks = connector.records(

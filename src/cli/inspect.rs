@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::Args;
-use recordfusion_core::{ChunkSummary, Inspection};
+use recordfusion_core::{ChunkSummary, Inspection, OnCorruption};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -37,7 +37,7 @@ struct Group {
 impl Inspect {
     pub(super) async fn run(self) -> Outcome {
         let ctx = context(&TableArgs::default(), 1)?;
-        let (file, connector) = record_file(&ctx, &self.file).await?;
+        let (file, connector) = record_file(&ctx, &self.file, OnCorruption::Error).await?;
         let inspection = connector.inspect(&file).await?;
         match self.json {
             true => show(Content::Json, format!("{:#}\n", as_json(&inspection, self.chunks))).await?,

@@ -7,6 +7,7 @@ mod cat;
 mod convert;
 mod inspect;
 mod interrupt;
+mod memory;
 mod print;
 mod progress;
 mod query;
@@ -60,10 +61,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Convert(convert) => convert.session.partitions(),
         _ => session::all_cores(),
     };
-    // These list what they pass over at their end.
-    if !matches!(cli.command, Command::Convert(_) | Command::Repair(_)) {
-        warnings::show();
-    }
+    warnings::show(matches!(cli.command, Command::Convert(_) | Command::Repair(_)));
     let outcome = runtime(partitions).and_then(|runtime| watch::run(runtime, || dispatch(cli.command)));
     let code = match outcome {
         Ok(code) => code,

@@ -56,7 +56,7 @@ async fn run_statements(ctx: &SessionContext, sql: &str, format: Format) -> Outc
             return Ok(stopped());
         }
         let into = insert_target(&statement);
-        let plan = match (ctx.state().statement_to_plan(statement).await, into) {
+        let plan = match (datasource::statement_to_plan(&ctx.state(), statement).await, into) {
             (Err(error), Some(table)) => return Err(with_hint(ctx, error, &table).await),
             (plan, _) => plan?,
         };

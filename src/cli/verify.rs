@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use recordfusion::{Options, RecordFile, error_message, registry};
-use recordfusion_core::{LostRegion, Verification};
+use recordfusion_core::{LostRegion, OnCorruption, Verification};
 
 use super::Outcome;
 use super::session::{TableArgs, connector, context, files};
@@ -44,7 +44,7 @@ impl Verify {
 }
 
 async fn verify(file: &RecordFile, options: &Options) -> Result<Verification, Box<dyn Error + Send + Sync>> {
-    let connector = connector(file).await?;
+    let connector = connector(file, OnCorruption::Skip).await?;
     Ok(connector.verify(file, &registry::read_options_of(connector.as_ref(), options)).await?)
 }
 

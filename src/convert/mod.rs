@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{plan_datafusion_err, plan_err};
-use datafusion::datasource::file_format::options::ArrowReadOptions;
-use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::datasource::file_format::options::{ArrowReadOptions, ReadOptions};
+use datafusion::datasource::listing::ListingOptions;
 use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
@@ -37,7 +37,8 @@ use summary::notes;
 pub use summary::{Summary, lost_regions, scan_metric};
 
 use crate::datasource::{
-    clipped, external, list_files, overwrite_setting, range_setting, setting, write_options,
+    clipped, external, list_files, locate, open_foreign, overwrite_setting, range_setting, setting,
+    write_options,
 };
 use crate::registry;
 use crate::write::{Mode, Place, Statement, UnfinishedFile, Upload, Written, write_file};
@@ -142,11 +143,12 @@ impl Conversion {
             })?,
         };
         let listing = ctx.state();
+        self.check_options(format)?;
         let range = range_setting(&listing, &self.options)?.unwrap_or(0..u64::MAX);
         let (mut bytes_in, mut bytes_in_files) = (0, 0);
         let outputs = self.outputs(&listing)?;
         for input in &self.inputs {
-            let url = ListingTableUrl::parse(input)?;
+            let url = locate(&listing, input).await?;
             for file in list_files(&listing, &url).await? {
                 outputs.check_input(&file)?;
                 bytes_in_files += file.size;
@@ -384,25 +386,18 @@ impl Conversion {
 
     /// Inputs of DataFusion's own formats, and record files among them, as one table.
     async fn foreign_input(&self, ctx: &SessionContext) -> Result<Arc<dyn TableProvider>> {
+        let state = ctx.state();
         let mut all: Option<DataFrame> = None;
         for input in &self.inputs {
-            let extension = input.rsplit_once('.').map_or("", |(_, extension)| extension);
-            let one = match OutputFormat::by_extension(input) {
-                Some(OutputFormat::Parquet) => {
-                    let options = ParquetReadOptions { file_extension: extension, ..Default::default() };
-                    ctx.read_parquet(input, options).await?
+            let one = match listing_options(&state, input) {
+                Some(options) => {
+                    let path = locate(&state, input).await?;
+                    match open_foreign(&state, &path, Some(options)).await? {
+                        Some(table) => ctx.read_table(table)?,
+                        None => return plan_err!("no files at {input}"),
+                    }
                 }
-                Some(OutputFormat::Csv) => {
-                    ctx.read_csv(input, CsvReadOptions::new().file_extension(extension)).await?
-                }
-                Some(OutputFormat::Ndjson) => {
-                    ctx.read_json(input, JsonReadOptions::default().file_extension(extension)).await?
-                }
-                Some(OutputFormat::Arrow) => {
-                    let options = ArrowReadOptions { file_extension: extension, ..Default::default() };
-                    ctx.read_arrow(input, options).await?
-                }
-                _ => ctx.sql(&format!("SELECT * FROM '{}'", input.replace('\'', "''"))).await?,
+                None => ctx.sql(&format!("SELECT * FROM '{}'", input.replace('\'', "''"))).await?,
             };
             all = Some(match all {
                 Some(others) => others.union(one)?,
@@ -413,6 +408,26 @@ impl Conversion {
             Some(all) => Ok(all.into_view()),
             None => plan_err!("nothing to convert"),
         }
+    }
+
+    /// Checks that there are no options that nothing knows.
+    fn check_options(&self, format: OutputFormat) -> Result<()> {
+        self.options.reject_unknown(&registry::all_options()).map_err(external)?;
+        let known = match format {
+            OutputFormat::Records(extension) => {
+                registry::connector(extension).map_or(&[][..], |connector| connector.write_options())
+            }
+            _ => match self.write_options.iter().next() {
+                Some((name, _)) => {
+                    return plan_err!(
+                        "option '{name}' is of writing record files, which {} is not",
+                        self.output
+                    );
+                }
+                None => &[],
+            },
+        };
+        self.write_options.reject_unknown(known).map_err(external)
     }
 
     /// The writer of record files, of the messages of `table` if there is one.
@@ -445,6 +460,27 @@ fn connector(extension: &str) -> Result<&'static Arc<dyn Connector>> {
 
 /// Options that leave out records by what is in them, unless they have these values.
 const JUDGING_OPTIONS: [(&str, &str); 2] = [("on_bad_record", "error"), ("required", "lenient")];
+
+/// How DataFusion reads files of one of its own formats, which the extension of `input` names.
+fn listing_options(state: &SessionState, input: &str) -> Option<ListingOptions> {
+    let (_, file_extension) = input.rsplit_once('.')?;
+    let (config, options) = (state.config(), state.default_table_options());
+    Some(match OutputFormat::by_extension(input)? {
+        OutputFormat::Parquet => {
+            ParquetReadOptions { file_extension, ..Default::default() }.to_listing_options(config, options)
+        }
+        OutputFormat::Csv => {
+            CsvReadOptions::new().file_extension(file_extension).to_listing_options(config, options)
+        }
+        OutputFormat::Ndjson => {
+            JsonReadOptions::default().file_extension(file_extension).to_listing_options(config, options)
+        }
+        OutputFormat::Arrow => {
+            ArrowReadOptions { file_extension, ..Default::default() }.to_listing_options(config, options)
+        }
+        OutputFormat::Records(_) => return None,
+    })
+}
 
 /// The column of whole records.
 const RECORD_COLUMN: &str = "\"_record\"";

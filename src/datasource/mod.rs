@@ -14,13 +14,22 @@
 //! | `sink.rs` | the `FileSink`: `COPY … TO` and `INSERT INTO` |
 //! | `range.rs` | byte ranges of files: the option `range`, and how ranges are cut |
 //! | `functions/` | the table functions: `record_splits`, and the damaged regions of files |
-//! | `files.rs` | listing and recognising files, Hive partitions |
+//! | `location.rs` | where a path, URL or pattern points to |
+//! | `listing.rs` | listing files |
+//! | `files.rs` | recognising files, Hive partitions |
+//! | `foreign.rs` | files of DataFusion's own formats |
+//! | `statement.rs` | statements with our options |
+//! | `enums.rs` | names of enums in conditions |
 
+mod enums;
 mod factory;
 mod files;
 mod filter;
+mod foreign;
 mod format;
 mod functions;
+mod listing;
+mod location;
 mod metrics;
 mod opener;
 mod projection;
@@ -28,6 +37,7 @@ mod range;
 mod settings;
 mod sink;
 mod source;
+mod statement;
 mod table;
 
 use std::sync::Arc;
@@ -37,17 +47,22 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::prelude::SessionContext;
 use recordfusion_core::Options;
 
-pub(crate) use files::is_hidden;
-pub use files::{list_files, recognise_files};
+pub use files::recognise_files;
+pub(crate) use foreign::open_foreign;
 pub use format::{RecordFormat, RecordFormatFactory};
+pub(crate) use listing::is_hidden;
+pub use listing::list_files;
+pub use location::locate;
 pub use range::range_option;
 pub(crate) use range::{RANGE, clipped};
 pub use settings::execute_logical_plan;
 pub(crate) use settings::{overwrite_setting, range_setting, setting, write_options};
 pub use source::RecordSource;
+pub use statement::{sql, statement_to_plan};
 pub use table::{RecordTable, TableDefinition};
 
 use crate::registry;
+use enums::EnumConditions;
 use factory::{RecordTableFactory, UrlTables};
 use settings::TableSettings;
 
@@ -81,6 +96,10 @@ pub fn register_with_options(ctx: &SessionContext, options: Options) -> Result<(
             state.register_file_format(Arc::new(format), true)?;
             state.table_factories_mut().insert(name.to_uppercase(), Arc::new(tables));
         }
+    }
+    let knows_enums = state.read().analyzer().rules.iter().any(|rule| rule.name() == EnumConditions::NAME);
+    if !knows_enums {
+        state.write().add_analyzer_rule(Arc::new(EnumConditions));
     }
     functions::register(ctx);
     let urls = UrlTables::new(ctx);

@@ -117,14 +117,18 @@ pub(crate) fn setting(session: &dyn Session, name: &str) -> Option<String> {
     settings(session)?.current.get(name).map(str::to_string)
 }
 
+/// One option alone, as it is given, or else as the session has it.
+pub(crate) fn given_or_set(session: &dyn Session, given: &Options, option: OptionInfo) -> Options {
+    let value = given.get(option.name).map(str::to_string).or_else(|| setting(session, option.name));
+    Options::new().with(option.name, value.unwrap_or_default())
+}
+
 /// The byte range that `given` options or else the session's settings ask for.
 ///
 /// # Errors
 /// Text that is no range.
 pub(crate) fn range_setting(session: &dyn Session, given: &Options) -> Result<Option<Range<u64>>> {
-    let text = given.get(RANGE.name).map(str::to_string).or_else(|| setting(session, RANGE.name));
-    let option = Options::new().with(RANGE.name, text.unwrap_or_default());
-    range_option(&option).map_err(external)
+    range_option(&given_or_set(session, given, RANGE)).map_err(external)
 }
 
 /// Whether `given` options or else the session's settings ask to replace the files of a folder.

@@ -1,17 +1,16 @@
 //! The `TableProvider` of record files.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::SchemaExt;
-use datafusion::common::{plan_datafusion_err, plan_err, project_schema};
+use datafusion::common::{DFSchema, SchemaExt, plan_datafusion_err, plan_err, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, pruned_partition_list};
+use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, filter_partitioned_file};
 use datafusion::datasource::listing::{ListingTableUrl, PartitionedFile};
 use datafusion::datasource::physical_plan::{
     FileGroup, FileOutputMode, FileScanConfigBuilder, FileSinkConfig,
@@ -23,17 +22,15 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
-use futures::TryStreamExt;
 use object_store::path::Path;
-use recordfusion_core::{Connector, MessageType, Options, RecordFile, Table, Writer};
+use recordfusion_core::{Connector, MessageType, OnCorruption, Options, RecordFile, Table, Writer};
 
-use super::files::{
-    describe_location, forget_listing, is_hidden, list_files, listing_error, partition_columns,
-    recognise_files,
-};
+use super::files::{describe_location, partition_columns, partition_values, recognise_files};
+use super::listing::{list_files, list_objects};
+use super::location::locate;
 use super::range::set_range;
-use super::settings::table_options;
-use super::{RecordFormat, external, range_setting};
+use super::settings::{given_or_set, table_options};
+use super::{RANGE, RecordFormat, external, range_setting};
 use crate::registry;
 use crate::write::{Mode, Place};
 
@@ -136,7 +133,7 @@ impl RecordTable {
         definition: &TableDefinition,
         content: Content,
     ) -> Result<Option<Self>> {
-        let paths = parse_locations(&definition.locations)?;
+        let paths = locations(session, &definition.locations).await?;
         let mut files = vec![];
         let mut partitions: Option<Vec<(String, DataType)>> = None;
         for path in &paths {
@@ -149,7 +146,8 @@ impl RecordTable {
                 (None, declared) => declared.clone(),
             };
             if !found.is_empty() || partitions.is_none() {
-                partitions = Some(partition_columns(path, &found, declared.as_deref())?);
+                let locations = found.iter().map(|file| &file.location);
+                partitions = Some(partition_columns(path, locations, declared.as_deref())?);
             }
             files.extend(found);
         }
@@ -158,13 +156,18 @@ impl RecordTable {
         if files.is_empty() && !may_be_empty {
             return nothing_found(definition, &files);
         }
-        let Some(connector) = recognise_files(&files, definition.connector.as_ref()).await? else {
+        let on_corruption = given_or_set(session, &definition.options, OnCorruption::OPTION);
+        let on_corruption = OnCorruption::from_options(&on_corruption).map_err(external)?;
+        let recognised = recognise_files(&files, definition.connector.as_ref(), on_corruption).await?;
+        let Some(connector) = recognised else {
             return if files.iter().all(|file| file.size == 0) {
                 nothing_found(definition, &files)
             } else {
                 Ok(None)
             };
         };
+        let known = [connector.options(), connector.write_options(), &[RANGE]].concat();
+        definition.options.reject_unknown(&known).map_err(external)?;
         let range = range_setting(session, &definition.options)?;
         if range.is_some() {
             check_single(&files)?;
@@ -281,17 +284,18 @@ impl RecordTable {
     }
 
     async fn files_to_scan(&self, session: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
+        let columns = self.partition_columns.iter();
+        let columns: Fields = columns.map(|(name, kind)| Field::new(name, kind.clone(), true)).collect();
+        let columns = DFSchema::from_unqualified_fields(columns, HashMap::new())?;
         let mut all = vec![];
         for path in &self.paths {
-            forget_listing(session, path);
-            let store = session.runtime_env().object_store(path)?;
-            let files =
-                pruned_partition_list(session, store.as_ref(), path, filters, "", &self.partition_columns)
-                    .await
-                    .map_err(|error| listing_error(path, error))?;
-            let files: Vec<PartitionedFile> =
-                files.try_collect().await.map_err(|error| listing_error(path, error))?;
-            all.extend(files.into_iter().filter(|file| !is_hidden(path, &file.object_meta.location)));
+            let objects = list_objects(session, path).await?;
+            for object in objects.into_iter().filter(|object| object.size > 0) {
+                let values = partition_values(path, &object.location, &self.partition_columns)?;
+                let mut file = PartitionedFile::from(object);
+                file.partition_values = values;
+                all.extend(filter_partitioned_file(file, filters, &columns)?);
+            }
         }
         all.sort_by(|a, b| a.object_meta.location.cmp(&b.object_meta.location));
         self.check_named(&all)?;
@@ -416,8 +420,11 @@ impl TableProvider for RecordTable {
     }
 }
 
-fn parse_locations(locations: &[String]) -> Result<Vec<ListingTableUrl>> {
-    let paths = locations.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>>>()?;
+async fn locations(session: &dyn Session, texts: &[String]) -> Result<Vec<ListingTableUrl>> {
+    let mut paths = Vec::with_capacity(texts.len());
+    for text in texts {
+        paths.push(locate(session, text).await?);
+    }
     let Some(first) = paths.first() else { return plan_err!("a table needs at least one location") };
     match paths.iter().find(|path| path.object_store() != first.object_store()) {
         Some(other) => {
@@ -435,6 +442,9 @@ fn unknown_format<T>(definition: &TableDefinition) -> Result<T> {
 fn nothing_found<T>(definition: &TableDefinition, files: &[RecordFile]) -> Result<T> {
     let locations = definition.locations.join(", ");
     Err(match files.len() {
+        0 if locations.contains('*') => plan_datafusion_err!(
+            "no files at {locations} (* stands for names in one folder: ** would look into folders below)"
+        ),
         0 => plan_datafusion_err!("no files at {locations}"),
         1 => plan_datafusion_err!("{locations} is empty (0 bytes), so it does not say what its columns are"),
         n => plan_datafusion_err!(

@@ -9,6 +9,7 @@ mod conformance;
 mod convert;
 mod damage;
 mod filters;
+mod finding;
 #[path = "../../connectors/protobuf/tests/encode/generate.rs"]
 mod generate;
 mod odd_inputs;

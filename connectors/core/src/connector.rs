@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt};
 
 use crate::{
@@ -38,6 +38,13 @@ pub trait Connector: Debug + Send + Sync {
     /// Whether a file that begins with these bytes is of this format. `prefix` is shorter than
     /// [`Self::signature_len`] only if the file is. An empty file is nobody's: callers ask first.
     fn recognises(&self, prefix: &[u8]) -> bool;
+
+    /// Whether a file with other first bytes, which may be damaged, is of this format by what comes behind them: by
+    /// something that no other file has by chance. Formats without such a thing find nothing.
+    fn recognises_inside<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<bool>> {
+        let _ = file;
+        async { Ok(false) }.boxed()
+    }
 
     /// Byte ranges are cut at multiples of this many bytes: finer cuts read as right, but cost more.
     fn range_alignment(&self) -> u64;

@@ -13,16 +13,19 @@ use recordfusion_core::{
 };
 use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan, said_of_records};
 
-use crate::header::SIGNATURE;
+use crate::header::{BlockHeader, SIGNATURE};
 use crate::inspect::{inspect, verify};
 use crate::metadata::{RecordsMetadata, Remarks};
 use crate::options::{OPTIONS, ReadOptions};
-use crate::position::BLOCK;
-use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata};
+use crate::position::{BLOCK, BLOCK_HEADER};
+use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata, read_metadata_alone};
 use crate::{repair, scan, sink};
 
 /// Files whose metadata are read at the same time.
 const OPEN_FILES: usize = 16;
+
+/// Block headers that are looked at to recognise a file by.
+const BLOCKS_LOOKED_AT: u64 = 16;
 
 /// Riegeli/records files, among them ArrayRecord files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,6 +46,23 @@ impl Connector for RiegeliConnector {
 
     fn recognises(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(&SIGNATURE)
+    }
+
+    /// One of the next block headers has the right hash.
+    fn recognises_inside<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<bool>> {
+        async move {
+            for block in (1..=BLOCKS_LOOKED_AT).map(|number| BLOCK.saturating_mul(number)) {
+                let header = file.read(block..block.saturating_add(BLOCK_HEADER)).await?;
+                if BlockHeader::parse(block, &header).is_ok() {
+                    return Ok(true);
+                }
+                if header.is_empty() {
+                    break;
+                }
+            }
+            Ok(false)
+        }
+        .boxed()
     }
 
     fn range_alignment(&self) -> u64 {
@@ -180,7 +200,9 @@ async fn metadata_of(file: &RecordFile, options: ContainerOptions) -> Result<(&R
     match read_metadata(file.clone(), Arc::clone(&counters)).await {
         Ok(metadata) => Ok((file, metadata.unwrap_or_default())),
         Err(ReadError::Other(error @ (Error::Store { .. } | Error::Changed { .. }))) => Err(error),
-        Err(_) if options.on_corruption == OnCorruption::Skip => Ok((file, RecordsMetadata::default())),
+        Err(_) if options.on_corruption == OnCorruption::Skip => {
+            Ok((file, read_metadata_alone(file.clone(), counters).await))
+        }
         Err(ReadError::Damage(damage))
             if options.on_truncated == OnTruncated::End
                 && is_unfinished(file, &damage, &counters).await? =>
