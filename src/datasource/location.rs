@@ -107,7 +107,7 @@ fn locate_here(text: &str) -> Result<ListingTableUrl> {
         }
         Some((folder, names)) => {
             let folder = if folder.is_empty() { "." } else { folder };
-            with_pattern(text, url_of(LocalPath::new(folder), true)?, names)
+            with_pattern(text, &url_of(LocalPath::new(folder), true)?, names)
         }
     }
 }
@@ -158,7 +158,7 @@ async fn locate_on_store(session: &dyn Session, text: &str) -> Result<ListingTab
         Some((folder, names)) => {
             let slash = if is_folder { "/" } else { "" };
             let names = format!("{}{slash}", Path::from_url_path(names)?);
-            with_pattern(text, at(&root, &Path::from_url_path(folder)?, true)?, &names)
+            with_pattern(text, &at(&root, &Path::from_url_path(folder)?, true)?, &names)
         }
     }
 }
@@ -197,7 +197,7 @@ fn at(root: &ListingTableUrl, place: &Path, is_folder: bool) -> Result<ListingTa
     ListingTableUrl::try_new(url, None)
 }
 
-fn with_pattern(text: &str, folder: ListingTableUrl, names: &str) -> Result<ListingTableUrl> {
+fn with_pattern(text: &str, folder: &ListingTableUrl, names: &str) -> Result<ListingTableUrl> {
     let all_below = if names.ends_with('/') { "**" } else { "" };
     let pattern = Pattern::new(&format!("{names}{all_below}")).map_err(|error| {
         let reason = error.msg;
