@@ -10,6 +10,7 @@
 
 pub mod convert;
 pub mod datasource;
+mod encode;
 pub mod json;
 pub mod registry;
 pub mod repair;
