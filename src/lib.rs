@@ -20,7 +20,9 @@ use std::error::Error;
 
 use datafusion::common::SchemaError;
 
-pub use datasource::{RecordTable, TableDefinition, register, register_with_options};
+pub use datasource::{
+    RecordTable, TableDefinition, register, register_record_formats, register_with_options,
+};
 pub use recordfusion_core::{Options, RecordFile};
 pub use write::{stop_publishing, writes_ended};
 

@@ -18,6 +18,7 @@ mod pieces;
 mod plain;
 mod stream;
 
+pub(crate) use compact::compact;
 pub(crate) use file::{Encoded, Encoding, FileEncoder, NewUnit};
 pub(crate) use parquet::ParquetEncoding;
 pub use pieces::{columnar_pieces, text_pieces};

@@ -8,19 +8,16 @@
 //! | `publish.rs` | how staged files become visible: all, or none |
 //! | `local.rs`, `lock.rs` | the same on this machine's disk: renames, modes, locks that other processes see |
 //! | `file.rs` | [`write_file`]: the rows of one file, cut into chunks that are encoded several at a time |
-//! | `open_file.rs` | [`OpenFile`]: a file that batches are handed to |
 
 mod file;
 mod local;
 mod lock;
-mod open_file;
 mod place;
 mod publish;
 mod statement;
 mod upload;
 
 pub(crate) use file::{UnfinishedFile, Written, write_file};
-pub(crate) use open_file::OpenFile;
 pub(crate) use place::Place;
 pub use publish::{stop_publishing, writes_ended};
 use statement::new_id;
