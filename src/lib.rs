@@ -10,6 +10,7 @@
 
 pub mod convert;
 pub mod datasource;
+mod encode;
 pub mod json;
 pub mod registry;
 pub mod repair;
@@ -19,7 +20,9 @@ use std::error::Error;
 
 use datafusion::common::SchemaError;
 
-pub use datasource::{RecordTable, TableDefinition, register, register_with_options, sql};
+pub use datasource::{
+    RecordTable, TableDefinition, register, register_record_formats, register_with_options, sql,
+};
 pub use recordfusion_core::{Options, RecordFile};
 pub use write::{stop_publishing, writes_ended};
 

@@ -3,11 +3,10 @@
 //!
 //! The flow: the inputs become one table, cut into byte ranges of some MiB; each range is decoded and encoded
 //! by one task, several at a time, and what they become is put in order (`ordered.rs`) and appended to the file
-//! (`formats.rs`); the bytes go to an upload that becomes visible only when it is complete. Records
+//! (`encode/`); the bytes go to an upload that becomes visible only when it is complete. Records
 //! keep the order of the files. Memory is bounded by some batches and encoded units for each worker, whatever
 //! the size of the files.
 
-mod compact;
 mod formats;
 mod ordered;
 mod outputs;
@@ -30,7 +29,6 @@ use datafusion::prelude::{CsvReadOptions, DataFrame, JsonReadOptions, ParquetRea
 use futures::{StreamExt, TryStreamExt};
 use recordfusion_core::{Connector, MessageType, Options, Writer};
 
-use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
 use outputs::Outputs;
 use summary::notes;
@@ -40,6 +38,7 @@ use crate::datasource::{
     clipped, external, list_files, locate, open_foreign, overwrite_setting, range_setting, setting,
     write_options,
 };
+use crate::encode::FileEncoder;
 use crate::registry;
 use crate::write::{Mode, Place, Statement, UnfinishedFile, Upload, Written, write_file};
 use crate::{RecordTable, TableDefinition};
@@ -608,7 +607,8 @@ impl Prepared {
         if let Some(writer) = &self.writer {
             return self.write_records(writer.as_ref(), partitions, upload).await;
         }
-        let encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
+        let encoding = self.format.encoding(self.conversion.compression)?;
+        let encoder = FileEncoder::new(&encoding, &self.plan.schema())?;
         let outcome = self.write_units(partitions, encoder, &mut upload).await;
         UnfinishedFile::new(upload, outcome).await
     }

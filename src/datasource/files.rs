@@ -9,10 +9,10 @@ use datafusion::error::Result;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
-use percent_encoding::percent_decode_str;
 use recordfusion_core::{Connector, Error, OnCorruption, RecordFile};
 
 use super::external;
+use super::partitions::{parse_folder_name, value};
 use crate::registry;
 
 /// Files whose first bytes are read at the same time.
@@ -120,11 +120,11 @@ pub(super) fn partition_columns<'a>(
 ) -> Result<Vec<(String, DataType)>> {
     let mut expected: Option<Vec<String>> = declared.map(<[String]>::to_vec);
     for file in files {
-        let keys = partitions(path, file).into_iter().map(|(key, _)| key);
+        let keys: Vec<String> = partitions(path, file).into_iter().map(|(key, _)| key).collect();
         match &expected {
-            None => expected = Some(keys.map(str::to_string).collect()),
+            None => expected = Some(keys),
             Some(expected) => {
-                let checked = check_keys(path, file, &keys.collect::<Vec<_>>(), expected);
+                let checked = check_keys(path, file, &keys, expected);
                 if checked.is_err() && declared.is_none_or(<[_]>::is_empty) && path.get_glob().is_some() {
                     return Ok(Vec::new());
                 }
@@ -136,28 +136,27 @@ pub(super) fn partition_columns<'a>(
     Ok(expected.unwrap_or_default().into_iter().map(|name| (name, text())).collect())
 }
 
-fn check_keys(path: &ListingTableUrl, file: &Path, keys: &[&str], expected: &[String]) -> Result<()> {
+fn check_keys(path: &ListingTableUrl, file: &Path, keys: &[String], expected: &[String]) -> Result<()> {
     if keys == expected {
         return Ok(());
     }
     let file = describe_location(&path.object_store(), file);
-    let shape = |keys: &[&str]| match keys {
+    let shape = |keys: &[String]| match keys {
         [] => "no partition folder".to_string(),
         keys => keys.iter().map(|key| format!("{key}=…/")).collect(),
     };
-    let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
     plan_err!(
         "{file} lies in {}, but the table is partitioned by {}; move the file or name the files by a glob",
         shape(keys),
-        shape(&expected)
+        shape(expected)
     )
 }
 
 /// Names and values of the `key=value` folders that a file lies in.
-fn partitions<'a>(path: &ListingTableUrl, location: &'a Path) -> Vec<(&'a str, &'a str)> {
+fn partitions<'a>(path: &ListingTableUrl, location: &'a Path) -> Vec<(String, &'a str)> {
     let parts: Vec<&str> = path.strip_prefix(location).map(Iterator::collect).unwrap_or_default();
     let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
-    folders.iter().filter_map(|part| part.split_once('=')).collect()
+    folders.iter().filter_map(|part| parse_folder_name(part)).collect()
 }
 
 /// The values of the partition columns by the folders that a file lies in.
@@ -173,14 +172,17 @@ pub(super) fn partition_values(
         return Ok(Vec::new());
     }
     let found = partitions(path, location);
-    let keys: Vec<&str> = found.iter().map(|(key, _)| *key).collect();
+    let keys: Vec<String> = found.iter().map(|(key, _)| key.clone()).collect();
     let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
     check_keys(path, location, &keys, &names)?;
-    let value = |((_, value), (_, kind)): (&(&str, &str), &(String, DataType))| {
-        let decoded = percent_decode_str(value).decode_utf8();
-        ScalarValue::try_from_string(decoded.map_or_else(|_| value.to_string(), String::from), kind)
+    let parse = |((key, text), (_, kind)): (&(String, &str), &(String, DataType))| {
+        value(text, kind).map_err(|error| {
+            let name = describe_location(&path.object_store(), location);
+            let reason = crate::error_message(&error);
+            plan_datafusion_err!("{name} lies in {key}={text}, which is no {kind}: {reason}")
+        })
     };
-    found.iter().zip(columns).map(value).collect()
+    found.iter().zip(columns).map(parse).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use datafusion::common::{GetExt, Statistics, not_impl_err, plan_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::write::get_writer_schema;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
-use datafusion::datasource::physical_plan::{FileOutputMode, FileScanConfig, FileSinkConfig, FileSource};
+use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -21,10 +21,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table, Writer};
 
-use super::settings::{NAMESPACE, overwrite_setting, table_options, write_options};
+use super::destination::Destination;
+use super::settings::{NAMESPACE, table_options, write_options};
 use super::sink::RecordSink;
 use super::{RANGE, RecordSource, external};
-use crate::write::{Mode, OVERWRITE, Place};
+use crate::write::OVERWRITE;
 
 /// A connector with its options, and the table they were opened to.
 ///
@@ -80,39 +81,24 @@ impl RecordFormat {
         }
     }
 
-    /// Plans the writing of files at `place`.
+    /// Plans the writing of files.
     ///
     /// # Errors
     /// All that can be wrong without looking at rows.
-    pub(super) fn sink(
-        &self,
-        session: &dyn Session,
-        config: FileSinkConfig,
-        place: Place,
-        mode: Mode,
-    ) -> Result<RecordSink> {
-        if config.insert_op != InsertOp::Append {
+    pub(super) fn sink(&self, session: &dyn Session, destination: Destination) -> Result<RecordSink> {
+        if destination.config.insert_op != InsertOp::Append {
             return not_impl_err!(
                 "{} files can be added to a table, but not replaced",
                 self.connector.name()
             );
         }
-        let schema = get_writer_schema(&config);
+        let schema = get_writer_schema(&destination.config);
         let options = write_options(session, self.connector.as_ref(), &self.write_options);
         let writer = match &self.table {
             Some(table) => table.writer(&schema, self.extension, &options),
             None => self.connector.writer(&schema, self.extension, &options, None),
         };
-        let config = FileSinkConfig {
-            object_store_url: place.url().object_store(),
-            table_paths: vec![place.url().clone()],
-            file_output_mode: match place.is_folder() {
-                true => FileOutputMode::Directory,
-                false => FileOutputMode::SingleFile,
-            },
-            ..config
-        };
-        Ok(RecordSink::new(config, place, mode, writer.map_err(external)?, self.clone(), options))
+        Ok(RecordSink::new(destination, writer.map_err(external)?, self.clone(), options))
     }
 
     /// A writer of rows of `schema` as further records of `file`.
@@ -123,28 +109,6 @@ impl RecordFormat {
         options: &Options,
     ) -> recordfusion_core::Result<Arc<dyn Writer>> {
         self.connector.open(&[file], &self.options).await?.writer(schema, self.extension, options)
-    }
-
-    /// Where a `COPY` writes, or an `INSERT` into a table of DataFusion's own that has this format.
-    fn destination(&self, session: &dyn Session, config: &FileSinkConfig) -> Result<(Place, Mode)> {
-        let [url] = config.table_paths.as_slice() else {
-            return not_impl_err!(
-                "rows can be inserted into a table that is one folder, not into one of several"
-            );
-        };
-        if config.original_url.is_empty() {
-            return Ok((Place::of(session, url, url.as_str())?.as_folder(session)?, Mode::Add));
-        }
-        let place = Place::parse(session, &config.original_url)?;
-        let is_file = place.is_file_or_stream() || config.file_output_mode.single_file_output(place.url());
-        if is_file && config.table_partition_cols.is_empty() {
-            return Ok((place, Mode::Replace));
-        }
-        let mode = match overwrite_setting(session, &self.write_options)? {
-            true => Mode::Overwrite,
-            false => Mode::NewFolder,
-        };
-        Ok((place.as_folder(session)?, mode))
     }
 }
 
@@ -209,8 +173,8 @@ impl FileFormat for RecordFormat {
         config: FileSinkConfig,
         order: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (place, mode) = self.destination(state, &config)?;
-        Ok(Arc::new(DataSinkExec::new(input, Arc::new(self.sink(state, config, place, mode)?), order)))
+        let destination = Destination::of_statement(state, config, &self.write_options)?;
+        Ok(Arc::new(DataSinkExec::new(input, Arc::new(self.sink(state, destination)?), order)))
     }
 
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {

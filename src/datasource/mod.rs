@@ -11,16 +11,22 @@
 //! | `table.rs` | [`RecordTable`]: the `TableProvider` |
 //! | `factory.rs` | `CREATE EXTERNAL TABLE`, and `SELECT … FROM 'file'` |
 //! | `settings.rs` | table options as settings of the session |
-//! | `sink.rs` | the `FileSink`: `COPY … TO` and `INSERT INTO` |
+//! | `sink.rs` | the `DataSink`: `COPY … TO` and `INSERT INTO` |
+//! | `destination.rs` | where the rows of a statement go |
+//! | `outputs/` | the same for the formats of DataFusion: Parquet, CSV, JSON, Arrow |
+//! | `demux.rs` | which rows go to which of a statement's files |
+//! | `partitions.rs` | Hive partitions: names of folders and values |
 //! | `range.rs` | byte ranges of files: the option `range`, and how ranges are cut |
 //! | `functions/` | the table functions: `record_splits`, and the damaged regions of files |
 //! | `location.rs` | where a path, URL or pattern points to |
 //! | `listing.rs` | listing files |
-//! | `files.rs` | recognising files, Hive partitions |
+//! | `files.rs` | recognising files, Hive partition columns |
 //! | `foreign.rs` | files of DataFusion's own formats |
 //! | `statement.rs` | statements with our options |
 //! | `enums.rs` | names of enums in conditions |
 
+pub(crate) mod demux;
+mod destination;
 mod enums;
 mod factory;
 mod files;
@@ -32,6 +38,8 @@ mod listing;
 mod location;
 mod metrics;
 mod opener;
+mod outputs;
+pub(crate) mod partitions;
 mod projection;
 mod range;
 mod settings;
@@ -53,6 +61,7 @@ pub use format::{RecordFormat, RecordFormatFactory};
 pub(crate) use listing::is_hidden;
 pub use listing::list_files;
 pub use location::locate;
+pub use outputs::{OutputFormat, OutputFormatFactory};
 pub use range::range_option;
 pub(crate) use range::{RANGE, clipped};
 pub use settings::execute_logical_plan;
@@ -68,6 +77,9 @@ use settings::TableSettings;
 
 /// Makes all record file formats known to a session: `CREATE EXTERNAL TABLE … STORED AS RIEGELI`,
 /// and `SELECT … FROM 'file'`.
+///
+/// `COPY` and `INSERT INTO` write DataFusion's own formats as they write record files: nothing is seen of a statement
+/// that fails, and what was there stays. [`register_record_formats`] leaves this out.
 ///
 /// The table options become settings of the session: `SET recordfusion.message_type = 'web.Request'` applies
 /// to every table that is opened afterwards and is not given the option itself. An empty value takes the
@@ -85,6 +97,17 @@ pub fn register(ctx: &SessionContext) -> Result<()> {
 /// # Errors
 /// Options that no connector knows or accepts; DataFusion may refuse a file format.
 pub fn register_with_options(ctx: &SessionContext, options: Options) -> Result<()> {
+    register_record_formats(ctx, options)?;
+    outputs::register(ctx);
+    Ok(())
+}
+
+/// Like [`register_with_options`], and leaves alone how DataFusion's own formats are written: for programs that send
+/// plans elsewhere, where [`OutputFormatFactory`] is not known, or that have their own way of writing.
+///
+/// # Errors
+/// As [`register_with_options`].
+pub fn register_record_formats(ctx: &SessionContext, options: Options) -> Result<()> {
     let settings = TableSettings::new(options)?;
     let state = ctx.state_ref();
     state.write().config_mut().options_mut().extensions.insert(settings);

@@ -10,7 +10,7 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DFSchema, SchemaExt, plan_datafusion_err, plan_err, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, filter_partitioned_file};
+use datafusion::datasource::listing::helpers::expr_applicable_for_cols;
 use datafusion::datasource::listing::{ListingTableUrl, PartitionedFile};
 use datafusion::datasource::physical_plan::{
     FileGroup, FileOutputMode, FileScanConfigBuilder, FileSinkConfig,
@@ -25,9 +25,11 @@ use datafusion::physical_plan::empty::EmptyExec;
 use object_store::path::Path;
 use recordfusion_core::{Connector, MessageType, OnCorruption, Options, RecordFile, Table, Writer};
 
+use super::destination::Destination;
 use super::files::{describe_location, partition_columns, partition_values, recognise_files};
 use super::listing::{list_files, list_objects};
 use super::location::locate;
+use super::partitions::matching;
 use super::range::set_range;
 use super::settings::{given_or_set, table_options};
 use super::{RANGE, RecordFormat, external, range_setting};
@@ -221,7 +223,7 @@ impl RecordTable {
             return plan_err!("column '{name}' is both a partition column and a column of the files");
         }
         let fields =
-            partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), false)));
+            partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), true)));
         let schema =
             TableSchema::builder(file_schema).with_table_partition_cols(fields.collect::<Vec<_>>()).build();
         let format = match &table {
@@ -284,19 +286,15 @@ impl RecordTable {
     }
 
     async fn files_to_scan(&self, session: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
-        let columns = self.partition_columns.iter();
-        let columns: Fields = columns.map(|(name, kind)| Field::new(name, kind.clone(), true)).collect();
-        let columns = DFSchema::from_unqualified_fields(columns, HashMap::new())?;
         let mut all = vec![];
         for path in &self.paths {
             let objects = list_objects(session, path).await?;
             for object in objects.into_iter().filter(|object| object.size > 0) {
                 let values = partition_values(path, &object.location, &self.partition_columns)?;
-                let mut file = PartitionedFile::from(object);
-                file.partition_values = values;
-                all.extend(filter_partitioned_file(file, filters, &columns)?);
+                all.push(PartitionedFile::from(object).with_partition_values(values));
             }
         }
+        let mut all = matching(session, all, &self.partition_columns, filters)?;
         all.sort_by(|a, b| a.object_meta.location.cmp(&b.object_meta.location));
         self.check_named(&all)?;
         Ok(all)
@@ -411,7 +409,7 @@ impl TableProvider for RecordTable {
             file_extension: self.format.get_ext(),
             file_output_mode: FileOutputMode::Automatic,
         };
-        let sink = self.format.sink(session, config, place, mode)?;
+        let sink = self.format.sink(session, Destination::new(config, place, mode)?)?;
         let sink = match self.named.as_slice() {
             [file] => sink.with_known(file.clone()),
             _ => sink,

@@ -14,6 +14,7 @@ use recordfusion_core::{Assembler, ChunkJob, EncodedChunk, Writer};
 
 use super::Upload;
 use crate::datasource::external;
+use crate::encode::columnar_pieces;
 
 /// How much was written so far; it may be read meanwhile.
 #[derive(Debug, Default)]
@@ -127,8 +128,10 @@ async fn write_chunks(
     let first = file.assembler.begin().map_err(external)?;
     file.put(first).await?;
     while let Some(batch) = batches.try_next().await? {
-        for job in chunker.push(&batch).map_err(external)? {
-            file.start(job).await?;
+        for piece in columnar_pieces(&batch)? {
+            for job in chunker.push(&piece).map_err(external)? {
+                file.start(job).await?;
+            }
         }
     }
     for job in chunker.finish().map_err(external)? {

@@ -9,12 +9,10 @@
 //! | `staged.rs`, `rename.rs` | the same on this machine's disk: files that nobody sees yet, and renames |
 //! | `local.rs`, `lock.rs` | where paths of the disk lead to; locks that other processes see |
 //! | `file.rs` | [`write_file`]: the rows of one file, cut into chunks that are encoded several at a time |
-//! | `open_file.rs` | [`OpenFile`]: a file that batches are handed to |
 
 mod file;
 mod local;
 mod lock;
-mod open_file;
 mod place;
 mod publish;
 mod rename;
@@ -23,7 +21,6 @@ mod statement;
 mod upload;
 
 pub(crate) use file::{UnfinishedFile, Written, write_file};
-pub(crate) use open_file::OpenFile;
 pub(crate) use place::Place;
 pub use publish::{stop_publishing, writes_ended};
 use statement::new_id;
