@@ -7,7 +7,7 @@
 //! keep the order of the files. Memory is bounded by some batches and encoded units for each worker, whatever
 //! the size of the files.
 
-mod compact;
+pub(crate) mod compact;
 mod formats;
 mod ordered;
 mod summary;

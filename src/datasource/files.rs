@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
-use datafusion::common::{plan_datafusion_err, plan_err};
+use datafusion::common::{ScalarValue, plan_datafusion_err, plan_err};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::cache::TableScopedPath;
@@ -14,6 +14,7 @@ use object_store::path::Path;
 use recordfusion_core::{Connector, Error, RecordFile};
 
 use super::external;
+use super::partitions::{parse_folder_name, value};
 use crate::registry;
 
 /// Files whose first bytes are read at the same time.
@@ -147,9 +148,37 @@ pub(super) fn partition_columns(
 }
 
 fn partition_keys(path: &ListingTableUrl, location: &Path) -> Vec<String> {
+    partitions(path, location).into_iter().map(|(key, _)| key).collect()
+}
+
+/// Names and values of the `key=value` folders that a file lies in.
+fn partitions<'a>(path: &ListingTableUrl, location: &'a Path) -> Vec<(String, &'a str)> {
     let parts: Vec<&str> = path.strip_prefix(location).map(Iterator::collect).unwrap_or_default();
     let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
-    folders.iter().filter_map(|part| part.split_once('=')).map(|(key, _)| key.to_string()).collect()
+    folders.iter().filter_map(|part| parse_folder_name(part)).collect()
+}
+
+/// The values of the partition columns by the folders that a file lies in.
+///
+/// # Errors
+/// A file that lies in other folders; a value that is none of its column's type.
+pub(super) fn partition_values(
+    path: &ListingTableUrl,
+    location: &Path,
+    columns: &[(String, DataType)],
+) -> Result<Vec<ScalarValue>> {
+    let found = partitions(path, location);
+    let name = || describe_location(&path.object_store(), location);
+    if !found.iter().map(|(key, _)| key).eq(columns.iter().map(|(key, _)| key)) {
+        return plan_err!("{} does not lie in the partition folders of its table", name());
+    }
+    let parse = |((key, text), (_, kind)): (&(String, &str), &(String, DataType))| {
+        value(text, kind).map_err(|error| {
+            let reason = crate::error_message(&error);
+            plan_datafusion_err!("{} lies in {key}={text}, which is no {kind}: {reason}", name())
+        })
+    };
+    found.iter().zip(columns).map(parse).collect()
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table};
 
+use super::partitions::check_columns;
 use super::settings::{NAMESPACE, table_options, write_options};
 use super::sink::RecordSink;
 use super::{RANGE, RecordSource, external};
@@ -90,6 +91,7 @@ impl RecordFormat {
                 self.connector.name()
             );
         }
+        check_columns(config.output_schema(), &config.table_partition_cols)?;
         let schema = get_writer_schema(&config);
         let options = write_options(session, self.connector.as_ref(), &self.write_options);
         let writer = match &self.table {

@@ -11,11 +11,14 @@
 //! | `table.rs` | [`RecordTable`]: the `TableProvider` |
 //! | `factory.rs` | `CREATE EXTERNAL TABLE`, and `SELECT … FROM 'file'` |
 //! | `settings.rs` | table options as settings of the session |
-//! | `sink.rs` | the `FileSink`: `COPY … TO` and `INSERT INTO` |
+//! | `sink.rs` | the `DataSink`: `COPY … TO` and `INSERT INTO` |
+//! | `demux.rs` | which rows go to which of a statement's files |
+//! | `partitions.rs` | Hive partitions: names of folders and values |
 //! | `range.rs` | byte ranges of files: the option `range`, and how ranges are cut |
 //! | `functions/` | the table functions: `record_splits`, and the damaged regions of files |
-//! | `files.rs` | listing and recognising files, Hive partitions |
+//! | `files.rs` | listing and recognising files, Hive partition columns |
 
+pub(crate) mod demux;
 mod factory;
 mod files;
 mod filter;
@@ -23,6 +26,7 @@ mod format;
 mod functions;
 mod metrics;
 mod opener;
+pub(crate) mod partitions;
 mod projection;
 mod range;
 mod settings;

@@ -1,23 +1,26 @@
-//! The `FileSink`: what a query gives as record files.
+//! The `DataSink`: what a query gives as record files.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::runtime::{JoinSet, SpawnedTask};
-use datafusion::datasource::file_format::write::demux::DemuxedStreamReceiver;
-use datafusion::datasource::physical_plan::{FileSink, FileSinkConfig};
+use datafusion::common::internal_err;
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::datasource::physical_plan::FileSinkConfig;
 use datafusion::datasource::sink::DataSink;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType};
-use futures::{StreamExt, stream};
-use object_store::ObjectStore;
+use futures::{FutureExt, StreamExt, stream};
 use recordfusion_core::Writer;
+use tokio::sync::mpsc::Receiver;
 
+use super::demux::{Part, write_parts};
 use super::files::describe_location;
 use crate::write::{Mode, Upload, Written, publish, write_file};
 
@@ -41,6 +44,10 @@ impl RecordSink {
     /// Writes rows behind those of a file that is there already.
     pub(super) fn appending(self) -> Self {
         Self { mode: Mode::Append, ..self }
+    }
+
+    fn is_single_file(&self, target: &ListingTableUrl) -> bool {
+        self.config.table_partition_cols.is_empty() && self.config.file_output_mode.single_file_output(target)
     }
 
     fn count(&self, written: &Written, files: usize) {
@@ -74,50 +81,39 @@ impl DataSink for RecordSink {
         self.config.output_schema()
     }
 
+    /// The rows of a query that fails, or the first cause for which they cannot be written, is the error.
     async fn write_all(&self, data: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
-        FileSink::write_all(self, data, context).await
+        let store = context.runtime_env().object_store(&self.config.object_store_url)?;
+        let Some(target) = self.config.table_paths.first() else {
+            return internal_err!("rows are written to no place");
+        };
+        let workers = context.session_config().target_partitions();
+        let written = Arc::new(Written::default());
+        let id = statement_id();
+        let is_file = self.is_single_file(target);
+        let write = |part: Part, mut batches: Receiver<RecordBatch>| {
+            let path = match is_file {
+                true => target.prefix().clone(),
+                false => part.location(target.prefix(), &id, &self.config.file_extension),
+            };
+            let name = describe_location(&self.config.object_store_url, &path);
+            let upload = Upload::new(Arc::clone(&store), path, name);
+            let (writer, written, mode) = (Arc::clone(&self.writer), Arc::clone(&written), self.mode);
+            let file = async move {
+                let batches = stream::poll_fn(|context| batches.poll_recv(context)).map(Ok);
+                write_file(writer.as_ref(), batches, upload, mode, workers, &written).await
+            };
+            Ok(file.boxed())
+        };
+        let (files, failed) = write_parts(&self.config, context, data, write).await;
+        let count = files.len();
+        publish(files, failed).await?;
+        self.count(&written, count);
+        Ok(written.rows.load(Ordering::Relaxed))
     }
 }
 
-#[async_trait]
-impl FileSink for RecordSink {
-    fn config(&self) -> &FileSinkConfig {
-        &self.config
-    }
-
-    async fn spawn_writer_tasks_and_join(
-        &self,
-        context: &Arc<TaskContext>,
-        demux: SpawnedTask<Result<()>>,
-        mut files: DemuxedStreamReceiver,
-        store: Arc<dyn ObjectStore>,
-    ) -> Result<u64> {
-        let workers = context.session_config().target_partitions();
-        let written = Arc::new(Written::default());
-        let mut writing = JoinSet::new();
-        while let Some((path, mut batches)) = files.recv().await {
-            let name = describe_location(&self.config.object_store_url, &path);
-            let upload = Upload::new(Arc::clone(&store), path, name);
-            let (writer, written) = (Arc::clone(&self.writer), Arc::clone(&written));
-            let mode = self.mode;
-            writing.spawn(async move {
-                let batches = stream::poll_fn(|context| batches.poll_recv(context)).map(Ok);
-                write_file(writer.as_ref(), batches, upload, mode, workers, &written).await
-            });
-        }
-        let (mut complete, mut failed) = (Vec::new(), None);
-        while let Some(file) = writing.join_next().await {
-            match file.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error))).flatten() {
-                Ok(file) => complete.push(file),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        // A query that failed ends the files too early: its error comes first.
-        let demuxed = demux.join_unwind().await;
-        let outcome = demuxed.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error))).flatten();
-        let files = complete.len();
-        publish(complete, outcome.err().or(failed)).await?;
-        self.count(&written, files);
-        Ok(written.rows.load(Ordering::Relaxed))
-    }
+/// What names of files begin with, so that no two executions write the same file.
+fn statement_id() -> String {
+    format!("{:016x}", RandomState::new().hash_one(0))
 }

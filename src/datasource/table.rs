@@ -11,7 +11,7 @@ use datafusion::common::SchemaExt;
 use datafusion::common::{plan_datafusion_err, plan_err, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, pruned_partition_list};
+use datafusion::datasource::listing::helpers::expr_applicable_for_cols;
 use datafusion::datasource::listing::{ListingTableUrl, PartitionedFile};
 use datafusion::datasource::physical_plan::{
     FileGroup, FileOutputMode, FileScanConfigBuilder, FileSinkConfig,
@@ -24,12 +24,14 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use futures::TryStreamExt;
+use object_store::ObjectMeta;
 use object_store::path::Path;
 use recordfusion_core::{Connector, MessageType, Options, RecordFile, Table, Writer};
 
 use super::files::{
-    forget_listing, is_hidden, list_files, listing_error, partition_columns, recognise_files,
+    forget_listing, is_hidden, list_files, listing_error, partition_columns, partition_values, recognise_files,
 };
+use super::partitions::matching;
 use super::range::set_range;
 use super::settings::table_options;
 use super::{RecordFormat, external, range_setting};
@@ -193,7 +195,7 @@ impl RecordTable {
             return plan_err!("column '{name}' is both a partition column and a column of the files");
         }
         let fields =
-            partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), false)));
+            partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), true)));
         let schema =
             TableSchema::builder(file_schema).with_table_partition_cols(fields.collect::<Vec<_>>()).build();
         let format = match &table {
@@ -250,14 +252,17 @@ impl RecordTable {
         for path in &self.paths {
             forget_listing(session, path);
             let store = session.runtime_env().object_store(path)?;
-            let files =
-                pruned_partition_list(session, store.as_ref(), path, filters, "", &self.partition_columns)
-                    .await
-                    .map_err(|error| listing_error(path, error))?;
-            let files: Vec<PartitionedFile> =
-                files.try_collect().await.map_err(|error| listing_error(path, error))?;
-            all.extend(files.into_iter().filter(|file| !is_hidden(path, &file.object_meta.location)));
+            let objects = path.list_all_files(session, store.as_ref(), "").await;
+            let objects = objects.map_err(|error| listing_error(path, error))?.try_collect().await;
+            let objects: Vec<ObjectMeta> = objects.map_err(|error| listing_error(path, error))?;
+            for object in objects.into_iter().filter(|object| object.size > 0) {
+                if !is_hidden(path, &object.location) {
+                    let values = partition_values(path, &object.location, &self.partition_columns)?;
+                    all.push(PartitionedFile::from(object).with_partition_values(values));
+                }
+            }
         }
+        let mut all = matching(session, all, &self.partition_columns, filters)?;
         all.sort_by(|a, b| a.object_meta.location.cmp(&b.object_meta.location));
         self.check_named(&all)?;
         Ok(all)
