@@ -5,6 +5,7 @@
 //! | `format.rs` | [`RecordFormat`]: the `FileFormat` and its factory |
 //! | `source.rs` | [`RecordSource`]: the `FileSource`: projection, byte ranges, what `EXPLAIN` shows |
 //! | `opener.rs` | one byte range of one file to a stream of batches |
+//! | `limit.rs` | the limit of a scan, which its partitions keep together |
 //! | `projection.rs` | which leaves of which columns a plan's expressions need |
 //! | `filter.rs` | filters that the scan applies: to rows, and to what is known of whole chunks |
 //! | `metrics.rs` | a scan's counters as `EXPLAIN ANALYZE` metrics |
@@ -24,6 +25,7 @@ mod files;
 mod filter;
 mod format;
 mod functions;
+mod limit;
 mod metrics;
 mod opener;
 pub(crate) mod partitions;
