@@ -377,7 +377,7 @@ mod tests {
     use datafusion::common::exec_err;
     use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
     use datafusion::prelude::SessionContext;
-    use futures::{FutureExt, stream};
+    use futures::{FutureExt, StreamExt, stream};
 
     use super::*;
 
@@ -408,7 +408,10 @@ mod tests {
             file_group: FileGroup::default(),
             table_paths: vec![target],
             output_schema: Arc::clone(schema),
-            table_partition_cols: partitioned.then(|| ("p".to_string(), DataType::Int64)).into_iter().collect(),
+            table_partition_cols: partitioned
+                .then(|| ("p".to_string(), DataType::Int64))
+                .into_iter()
+                .collect(),
             insert_op: datafusion::logical_expr::dml::InsertOp::Append,
             keep_partition_by_columns: false,
             file_extension: "x".to_string(),
@@ -447,15 +450,13 @@ mod tests {
         (files.complete, most)
     }
 
-    use futures::StreamExt;
-
     #[tokio::test]
     async fn few_files_are_open_and_every_row_is_in_one() {
         let spread = |id: usize| (id * 7919 % 40) as i64;
         let sorted = |id: usize| (id / 100) as i64;
         for (name, p) in [("spread", &spread as &dyn Fn(usize) -> i64), ("sorted", &sorted)] {
             let batches = batches(4000, 50, p);
-            for (most_open, most_waiting) in [(1, 0), (3, 20_000), (64, 0), (8, 1 << 20)] {
+            for (most_open, most_waiting) in [(1, 0), (3, 20_000), (64, 0), (8, 16 << 20)] {
                 let (files, most) = write(&batches, most_open, most_waiting).await;
                 let case = format!("{name}, {most_open} open, {most_waiting} bytes: {} files", files.len());
                 assert!(most <= most_open + MAX_ENDING + 1, "{case}: {most}");
@@ -465,11 +466,14 @@ mod tests {
                 for (path, ids) in &files {
                     assert!(ids.is_sorted(), "{case}: {path}");
                     let folder = format!("t/p={}/", p(ids[0] as usize));
-                    assert!(path.starts_with(&folder) && ids.iter().all(|id| p(*id as usize) == p(ids[0] as usize)));
+                    assert!(
+                        path.starts_with(&folder)
+                            && ids.iter().all(|id| p(*id as usize) == p(ids[0] as usize))
+                    );
                 }
                 let names: std::collections::HashSet<_> = files.iter().map(|(path, _)| path).collect();
                 assert_eq!(names.len(), files.len(), "{case}");
-                if most_open == 64 || most_waiting == 1 << 20 {
+                if most_open == 64 || most_waiting == 16 << 20 {
                     assert_eq!(files.len(), 40, "{case}");
                 }
             }
@@ -495,7 +499,10 @@ mod tests {
             waiting.push(&group.rows).expect("valid");
         }
         assert!(waiting.batches.len() < SMALL_BATCHES);
-        assert_eq!(waiting.batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 10 * (SMALL_BATCHES + 1));
+        assert_eq!(
+            waiting.batches.iter().map(RecordBatch::num_rows).sum::<usize>(),
+            10 * (SMALL_BATCHES + 1)
+        );
     }
 
     #[tokio::test]

@@ -65,7 +65,8 @@ impl RowCount {
         let (mut rows, limit) = (self.rows.subscribe(), self.limit);
         // The sender lives as long as the stream.
         let enough = async move { drop(rows.wait_for(|rows| *rows >= limit).await) };
-        let counted = batches.inspect_ok(move |batch| self.rows.send_modify(|rows| *rows += batch.num_rows()));
+        let counted =
+            batches.inspect_ok(move |batch| self.rows.send_modify(|rows| *rows += batch.num_rows()));
         counted.take_until(enough.boxed()).boxed()
     }
 }

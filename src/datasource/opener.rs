@@ -72,7 +72,7 @@ impl RecordOpener {
         self,
         file: RecordFile,
         range: std::ops::Range<u64>,
-    ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch>>> {
+    ) -> Result<stream::BoxStream<'static, Result<RecordBatch>>> {
         let table = self.format.table_of(&file).await.map_err(external)?;
         let (projection, adapter) = self.columns.of_file(table.schema(), &file.name)?;
         let filter = match &self.filter {

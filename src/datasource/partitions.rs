@@ -141,8 +141,9 @@ mod tests {
     use std::sync::Arc;
 
     use datafusion::arrow::array::{
-        BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int8Array, LargeStringArray,
-        NullArray, StringArray, StringViewArray, TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array,
+        BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int8Array,
+        LargeStringArray, NullArray, StringArray, StringViewArray, TimestampMicrosecondArray,
+        TimestampNanosecondArray, UInt64Array,
     };
     use datafusion::arrow::datatypes::Int8Type;
     use object_store::path::Path;
@@ -159,7 +160,11 @@ mod tests {
             Arc::new(Int8Array::from(vec![Some(-128), Some(127), None])),
             Arc::new(UInt64Array::from(vec![Some(u64::MAX), None])),
             Arc::new(Float64Array::from(vec![Some(1.0), Some(-0.1), Some(1e300), Some(f64::INFINITY), None])),
-            Arc::new(Decimal128Array::from(vec![Some(-1250), Some(5), None]).with_precision_and_scale(10, 2).unwrap()),
+            Arc::new(
+                Decimal128Array::from(vec![Some(-1250), Some(5), None])
+                    .with_precision_and_scale(10, 2)
+                    .unwrap(),
+            ),
             Arc::new(Date32Array::from(vec![Some(20_000), Some(-1), None])),
             Arc::new(TimestampMicrosecondArray::from(vec![Some(-1), Some(1_700_000_000_000_000), None])),
             Arc::new(utc.with_timezone("+02:00")),

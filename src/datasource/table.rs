@@ -29,7 +29,8 @@ use object_store::path::Path;
 use recordfusion_core::{Connector, MessageType, Options, RecordFile, Table, Writer};
 
 use super::files::{
-    forget_listing, is_hidden, list_files, listing_error, partition_columns, partition_values, recognise_files,
+    forget_listing, is_hidden, list_files, listing_error, partition_columns, partition_values,
+    recognise_files,
 };
 use super::partitions::matching;
 use super::range::set_range;

@@ -13,9 +13,9 @@ use futures::stream::{self, BoxStream, StreamExt};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions,
-    Result,
+    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    RenameOptions, Result,
 };
 
 use riegeli::{CompressionType, WriterOptions};
@@ -358,7 +358,10 @@ async fn a_value_that_does_not_fit_its_declared_column_is_an_error_of_its_file()
 /// A store whose reads are counted, with large files of each format.
 async fn counted(partitions: usize) -> (SessionContext, Arc<Faulty>) {
     let (ctx, store) = faulty(partitions).await;
-    store.put(&"small_chunks.riegeli".into(), event_file(0..60_000, 4000, false).into()).await.expect("memory");
+    store
+        .put(&"small_chunks.riegeli".into(), event_file(0..60_000, 4000, false).into())
+        .await
+        .expect("memory");
     store.is_slow.store(true, Ordering::SeqCst);
     (ctx, store)
 }
@@ -374,10 +377,6 @@ async fn reads_of(ctx: &SessionContext, store: &Faulty, query: &str) -> (usize, 
 #[tokio::test]
 async fn a_limit_reads_as_little_from_many_partitions_as_from_one() {
     for path in ["small_chunks.riegeli", "simple.riegeli", "transposed.riegeli"] {
-        let size = {
-            let (_, store) = counted(1).await;
-            store.head(&path.into()).await.expect("there").size
-        };
         let mut of_one = 0;
         for partitions in [1, 4, 16] {
             let (ctx, store) = counted(partitions).await;
@@ -386,18 +385,21 @@ async fn a_limit_reads_as_little_from_many_partitions_as_from_one() {
             assert_eq!(rows, 1);
             of_one = if partitions == 1 { asked } else { of_one };
             assert_eq!(asked, of_one, "{path}, {partitions} partitions, {reads} reads");
-            assert!(asked < (2 << 20).min(size), "{path}: {asked} of {size}");
+            assert!(asked < 5 << 18, "{path}: {asked}");
         }
     }
 }
 
 #[tokio::test]
 async fn partitions_stop_when_together_they_have_enough() {
-    for partitions in [1, 3, 16] {
-        let (ctx, _) = counted(partitions).await;
+    for partitions in [1, 16] {
+        let (ctx, store) = counted(partitions).await;
+        store.is_slow.store(false, Ordering::SeqCst);
         for path in ["small_chunks.riegeli", "transposed.riegeli"] {
-            for (condition, all) in [("id % 2 = 0", 30_000), ("id >= 59000", 1000), ("tag = 'x'", 8572), ("true", 60_000)] {
-                for limit in [1, 999, 20_000, 100_000] {
+            for (condition, all) in
+                [("id % 2 = 0", 30_000), ("id >= 59000", 1000), ("tag = 'x'", 8572), ("true", 60_000)]
+            {
+                for limit in [1, 9999, 100_000] {
                     let query = format!("SELECT id FROM 'mem:///{path}' WHERE {condition} LIMIT {limit}");
                     let found = rows(&ctx, &query).await.expect("runs");
                     assert_eq!(found.len(), all.min(limit), "{query}, {partitions}");
