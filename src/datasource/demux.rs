@@ -366,3 +366,172 @@ fn with_columns(rows: &RecordBatch, columns: Vec<ArrayRef>) -> Result<RecordBatc
     let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
     Ok(RecordBatch::try_new_with_options(rows.schema(), columns, &options)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use datafusion::arrow::array::{AsArray, Int64Array, StringViewArray};
+    use datafusion::arrow::datatypes::{DataType, Field, Int64Type, SchemaRef};
+    use datafusion::common::exec_err;
+    use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+    use datafusion::prelude::SessionContext;
+    use futures::{FutureExt, StreamExt, stream};
+
+    use super::*;
+
+    /// Batches of rows `(id, text, p)` with `p` as given for the ids.
+    fn batches(rows: usize, per_batch: usize, p: impl Fn(usize) -> i64) -> Vec<RecordBatch> {
+        let fields = [("id", DataType::Int64), ("text", DataType::Utf8View), ("p", DataType::Int64)];
+        let schema = Arc::new(Schema::new(fields.map(|(name, kind)| Field::new(name, kind, true)).to_vec()));
+        let ids: Vec<usize> = (0..rows).collect();
+        let batch = |ids: &[usize]| {
+            let text = ids.iter().map(|id| format!("a text that is longer than a view, number {id}"));
+            let columns: Vec<ArrayRef> = vec![
+                Arc::new(Int64Array::from_iter_values(ids.iter().map(|id| *id as i64))),
+                Arc::new(StringViewArray::from_iter_values(text)),
+                Arc::new(Int64Array::from_iter_values(ids.iter().map(|id| p(*id)))),
+            ];
+            RecordBatch::try_new(Arc::clone(&schema), columns).expect("columns of the schema")
+        };
+        ids.chunks(per_batch).map(batch).collect()
+    }
+
+    fn config(schema: &SchemaRef, partitioned: bool, target: &str) -> FileSinkConfig {
+        use datafusion::datasource::listing::ListingTableUrl;
+        use datafusion::datasource::physical_plan::{FileGroup, FileOutputMode};
+        let target = ListingTableUrl::parse(target).expect("a URL");
+        FileSinkConfig {
+            original_url: target.to_string(),
+            object_store_url: target.object_store(),
+            file_group: FileGroup::default(),
+            table_paths: vec![target],
+            output_schema: Arc::clone(schema),
+            table_partition_cols: partitioned
+                .then(|| ("p".to_string(), DataType::Int64))
+                .into_iter()
+                .collect(),
+            insert_op: datafusion::logical_expr::dml::InsertOp::Append,
+            keep_partition_by_columns: false,
+            file_extension: "x".to_string(),
+            file_output_mode: FileOutputMode::Automatic,
+        }
+    }
+
+    /// Files that were written: where, and the ids in them.
+    type Written = Vec<(String, Vec<i64>)>;
+
+    /// Writes the batches; gives the files, and how many were open at most.
+    async fn write(batches: &[RecordBatch], most_open: usize, most_waiting: usize) -> (Written, usize) {
+        let schema = batches[0].schema();
+        let config = config(&schema, true, "mem:///t/");
+        let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let write = |part: Part, mut rows: Receiver<RecordBatch>| {
+            let (open, most) = (Arc::clone(&open), Arc::clone(&most));
+            most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let file = async move {
+                let mut ids = vec![];
+                while let Some(batch) = rows.recv().await {
+                    assert_eq!(batch.num_columns(), 2, "the partition column is in the path");
+                    ids.extend_from_slice(batch.column(0).as_primitive::<Int64Type>().values());
+                }
+                open.fetch_sub(1, Ordering::SeqCst);
+                Ok((part.location(&Path::from("t"), "id", "x").to_string(), ids))
+            };
+            Ok(file.boxed())
+        };
+        let mut files = Files { write, running: JoinSet::new(), complete: vec![], begun: 0 };
+        let rows = stream::iter(batches.to_vec()).map(Ok);
+        let rows = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
+        let outcome = Partitions::new(&mut files, most_open, most_waiting).write(&config, rows).await;
+        outcome.and(files.end().await).expect("written");
+        let most = most.load(Ordering::SeqCst);
+        (files.complete, most)
+    }
+
+    #[tokio::test]
+    async fn few_files_are_open_and_every_row_is_in_one() {
+        let spread = |id: usize| (id * 7919 % 40) as i64;
+        let sorted = |id: usize| (id / 100) as i64;
+        for (name, p) in [("spread", &spread as &dyn Fn(usize) -> i64), ("sorted", &sorted)] {
+            let batches = batches(4000, 50, p);
+            for (most_open, most_waiting) in [(1, 0), (3, 20_000), (64, 0), (8, 16 << 20)] {
+                let (files, most) = write(&batches, most_open, most_waiting).await;
+                let case = format!("{name}, {most_open} open, {most_waiting} bytes: {} files", files.len());
+                assert!(most <= most_open + MAX_ENDING + 1, "{case}: {most}");
+                let mut all: Vec<i64> = files.iter().flat_map(|(_, ids)| ids.clone()).collect();
+                all.sort_unstable();
+                assert!(all.into_iter().eq(0..4000), "{case}");
+                for (path, ids) in &files {
+                    assert!(ids.is_sorted(), "{case}: {path}");
+                    let folder = format!("t/p={}/", p(ids[0] as usize));
+                    assert!(
+                        path.starts_with(&folder)
+                            && ids.iter().all(|id| p(*id as usize) == p(ids[0] as usize))
+                    );
+                }
+                let names: std::collections::HashSet<_> = files.iter().map(|(path, _)| path).collect();
+                assert_eq!(names.len(), files.len(), "{case}");
+                if most_open == 64 || most_waiting == 16 << 20 {
+                    assert_eq!(files.len(), 40, "{case}");
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_partition_that_ended_gives_its_place_to_another() {
+        let batches = batches(4000, 50, |id| (id / 100) as i64);
+        let (files, _) = write(&batches, 2, 0).await;
+        assert_eq!(files.len(), 40, "rows that come sorted need one file each");
+    }
+
+    #[tokio::test]
+    async fn what_waits_keeps_no_bytes_of_others() {
+        let batches = batches(1000, 1000, |id| (id % 100) as i64);
+        let splitter = Splitter::new(&config(&batches[0].schema(), true, "mem:///t/"), &batches[0].schema());
+        let group = splitter.expect("columns").split(&batches[0]).expect("rows").remove(0);
+        let mut waiting = Waiting { folders: vec![], batches: vec![], bytes: 0, since: 0 };
+        waiting.push(&group.rows).expect("valid");
+        assert!(waiting.bytes < 3000, "{}", waiting.bytes);
+        for _ in 0..SMALL_BATCHES {
+            waiting.push(&group.rows).expect("valid");
+        }
+        assert!(waiting.batches.len() < SMALL_BATCHES);
+        assert_eq!(
+            waiting.batches.iter().map(RecordBatch::num_rows).sum::<usize>(),
+            10 * (SMALL_BATCHES + 1)
+        );
+    }
+
+    #[tokio::test]
+    async fn the_error_of_a_file_is_the_error() {
+        let batches = batches(4000, 50, |id| (id % 5) as i64);
+        for (partitioned, target) in [(true, "mem:///t/"), (false, "mem:///t/"), (false, "mem:///t.x")] {
+            let config = config(&batches[0].schema(), partitioned, target);
+            let ended = Arc::new(Mutex::new(0));
+            let write = |part: Part, mut rows: Receiver<RecordBatch>| {
+                let ended = Arc::clone(&ended);
+                let file = async move {
+                    let mut n = 0;
+                    while rows.recv().await.is_some() {
+                        n += 1;
+                        if part.number == 0 && n == 3 {
+                            return exec_err!("the disk is full");
+                        }
+                    }
+                    *ended.lock().expect("whole") += 1;
+                    Ok(())
+                };
+                Ok(file.boxed())
+            };
+            let rows = stream::iter(batches.clone()).map(Ok);
+            let rows = Box::pin(RecordBatchStreamAdapter::new(batches[0].schema(), rows));
+            let context = SessionContext::new().task_ctx();
+            let (complete, failed) = write_parts(&config, &context, rows, write).await;
+            assert_eq!(failed.expect("it fails").strip_backtrace(), "Execution error: the disk is full");
+            assert_eq!(complete.len(), *ended.lock().expect("whole"), "all others have ended");
+        }
+    }
+}

@@ -5,6 +5,7 @@
 //! | `format.rs` | [`RecordFormat`]: the `FileFormat` and its factory |
 //! | `source.rs` | [`RecordSource`]: the `FileSource`: projection, byte ranges, what `EXPLAIN` shows |
 //! | `opener.rs` | one byte range of one file to a stream of batches |
+//! | `limit.rs` | the limit of a scan, which its partitions keep together |
 //! | `projection.rs` | which leaves of which columns a plan's expressions need |
 //! | `filter.rs` | filters that the scan applies: to rows, and to what is known of whole chunks |
 //! | `metrics.rs` | a scan's counters as `EXPLAIN ANALYZE` metrics |
@@ -23,6 +24,7 @@
 //! | `files.rs` | recognising files, Hive partition columns |
 //! | `foreign.rs` | files of DataFusion's own formats |
 //! | `statement.rs` | statements with our options |
+//! | `limit.rs` | partitions that stop when together they have enough rows |
 //! | `enums.rs` | names of enums in conditions |
 
 pub(crate) mod demux;
@@ -34,6 +36,7 @@ mod filter;
 mod foreign;
 mod format;
 mod functions;
+mod limit;
 mod listing;
 mod location;
 mod metrics;

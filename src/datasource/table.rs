@@ -1,13 +1,13 @@
 //! The `TableProvider` of record files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, SchemaExt, plan_datafusion_err, plan_err, project_schema};
+use datafusion::common::{SchemaExt, plan_datafusion_err, plan_err, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::listing::helpers::expr_applicable_for_cols;
@@ -358,7 +358,10 @@ impl TableProvider for RecordTable {
         let Some(path) = self.paths.first().filter(|_| !files.is_empty()) else {
             return Ok(Arc::new(EmptyExec::new(project_schema(&self.schema(), projection)?)));
         };
-        let groups = FileGroup::new(files).split_files(session.config().target_partitions());
+        // A few rows of any files come from the first of them most likely.
+        let is_small = limit.is_some_and(|limit| limit <= session.config().batch_size());
+        let partitions = if is_small { 1 } else { session.config().target_partitions() };
+        let groups = FileGroup::new(files).split_files(partitions);
         let source = self.format.file_source(self.schema.clone());
         let config = FileScanConfigBuilder::new(path.object_store(), source)
             .with_file_groups(groups)
