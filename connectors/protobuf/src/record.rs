@@ -13,7 +13,9 @@ use crate::encode::{Hint, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
 use crate::open::{FileDescriptors, RecordType, record_descriptors};
-use crate::options::{AnyForm, Mapping, MetadataColumn, OnBadRecord, PayloadForm, ProtobufOptions};
+use crate::options::{
+    AnyForm, InvalidUtf8, Mapping, MetadataColumn, OnBadRecord, OnBadValue, PayloadForm, ProtobufOptions,
+};
 use crate::plain_text::TextDecoder;
 use crate::plan::Wanted;
 use crate::rows::{Decoder, RowDecoder};
@@ -82,7 +84,9 @@ impl RecordDecoder {
             });
         }
         let decoded = Arc::new(Schema::new(fields.clone()));
-        let hint = hint.and_then(|hint| apply_hint(&decoded, &hint)).map(Arc::new);
+        let hint = hint.and_then(|hint| apply_hint(&decoded, &hint));
+        let hint = hint.map(|hint| if makes_nulls(&options.mapping) { hint.nullable() } else { hint });
+        let hint = hint.map(Arc::new);
         let fields = hint.as_ref().map_or(fields, |hint| hint.schema().fields().iter().cloned().collect());
         Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata, hint, decoded })
     }
@@ -193,15 +197,23 @@ impl RecordDecoder {
     }
 }
 
-/// The Arrow schema that all files have. It is not used where the options change the mapping, or make NULLs that
-/// its columns may not hold.
+/// The Arrow schema that all files have. It is not used where the options change the types of columns; those about bad
+/// data and absent fields do not.
 fn hint(files: &[FileDescriptors], options: &ProtobufOptions) -> Option<Bytes> {
-    let skips = options.mapping.on_bad_record == OnBadRecord::Skip;
-    let on_bad_record = if skips { OnBadRecord::Skip } else { OnBadRecord::Error };
-    let usable = options.mapping == Mapping { on_bad_record, ..Mapping::default() };
+    let Mapping { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, .. } = options.mapping;
+    let of_data =
+        Mapping { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, ..Mapping::default() };
+    let usable = options.mapping == of_data;
     let (first, others) = files.split_first()?;
     let alike = others.iter().all(|other| other.arrow_schema == first.arrow_schema);
     first.arrow_schema.clone().filter(|_| usable && alike && options.features.is_none())
+}
+
+/// Whether the options make NULLs, which columns that are NOT NULL cannot hold.
+fn makes_nulls(mapping: &Mapping) -> bool {
+    mapping.on_bad_record == OnBadRecord::Null
+        || mapping.on_bad_value == OnBadValue::Null
+        || mapping.invalid_utf8 == InvalidUtf8::Null
 }
 
 /// Records that are no messages, and their column.

@@ -98,7 +98,7 @@ fn every_fault_has_its_words() {
         ),
         (
             vec![DescriptorProto {
-                oneof_decl: vec![OneofDescriptorProto::default()],
+                oneof_decl: vec![OneofDescriptorProto { name: Some("o".to_string()), options: None }],
                 ..m(in_oneof(0, repeated(field("x", 1))))
             }],
             "field p.M.x is repeated inside a oneof",
