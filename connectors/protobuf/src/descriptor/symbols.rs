@@ -227,8 +227,7 @@ impl<'a> Collector<'a> {
         for enumeration in enums {
             let features = enumeration.options.as_ref().and_then(|options| options.features.as_ref());
             let definition = Definition::Enum(enumeration);
-            let inside =
-                self.define(scope, enumeration.name(), scope.features.with(features), definition)?;
+            let inside = self.define(scope, enumeration.name(), scope.features.with(features), definition)?;
             for value in &enumeration.value {
                 full_name(&inside, value.name())?;
             }
@@ -290,7 +289,8 @@ fn check_references(file: &FileDescriptorProto, field: &FieldDescriptorProto) ->
         }
     }
     let is_text = matches!(field.r#type(), field_type::STRING | field_type::BYTES);
-    let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte));
+    let is_word =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte));
     match &field.default_value {
         Some(default) if !is_text && !is_word(default) => Err(bad_name(file, default)),
         _ => Ok(()),
