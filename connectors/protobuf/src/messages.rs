@@ -126,8 +126,9 @@ impl MessageDecoder {
             count = count.saturating_add(1);
         }
         let mismatches = walk.mismatches;
-        let share = block.data().len() as u128 * count as u128 / block.len().max(1) as u128;
-        let buffers = ViewBuffers::Shared { buffer: block.data().clone(), share: share as usize };
+        let of_a_record = block.data().len().checked_div(block.len()).unwrap_or(0);
+        let share = of_a_record.saturating_mul(count);
+        let buffers = ViewBuffers::Shared { buffer: block.data().clone(), share };
         self.finish(buffers, count, mismatches)
     }
 
