@@ -36,7 +36,7 @@ fn text_for_people_shows_what_acts_on_a_terminal() {
         &["schema", "--proto", file],
         &["verify", file, damaged],
         &["inspect", &format!("nowhere{EVIL}")],
-        &["repair", damaged, file],
+        &["repair", damaged, output],
         &["convert", damaged, output],
         &["convert", file, "--frobnicate", EVIL],
         &["inspect", file, EVIL],
