@@ -7,7 +7,7 @@ use crate::support::{
 };
 
 /// Records of which none but the first is a message.
-const ODD: [&[u8]; 5] = [b"\x08\x07", b"\xff\xff", b"", b"plain text", &[0x0a; 300]];
+const ODD: [&[u8]; 5] = [b"\x08\x07", b"\xff\xff", b"", b"plain text", &[0xff; 300]];
 
 fn converted(args: &[&str]) {
     let output = tool([&["convert", "--progress", "never"], args].concat());
@@ -58,7 +58,6 @@ fn records_that_are_no_messages_go_through_all_formats_and_back() {
     let bytes = std::fs::read(&copy).expect("written");
     let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
     assert!(has(b"t.Event") && !has(b"_record"), "no Arrow schema is made for bytes");
-    assert!(inspected(&copy)["metadata"].get("records_by_metadata").is_none());
     // A type that is given goes with records of files that cannot say it.
     std::fs::write(at(&folder, "t.proto"), EVENT).expect("written");
     let proto = format!("proto={}", at(&folder, "t.proto"));
