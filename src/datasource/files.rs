@@ -203,7 +203,8 @@ mod tests {
     fn values_come_from_the_folders_with_names() {
         let path = ListingTableUrl::parse("mem:///t/").expect("a URL");
         let columns = [("day".to_string(), DataType::Int32), ("city".to_string(), DataType::Utf8)];
-        let values = partition_values(&path, &Path::from("t/a/day=7/b/city=Z%C3%BCrich/x"), &columns);
+        let location = Path::parse("t/a/day=7/b/city=Z%C3%BCrich/x").expect("a path");
+        let values = partition_values(&path, &location, &columns);
         let expected = [ScalarValue::Int32(Some(7)), ScalarValue::Utf8(Some("Zürich".to_string()))];
         assert_eq!(values.expect("they are there"), expected);
         let error = partition_values(&path, &Path::from("t/day=7/x"), &columns).unwrap_err().to_string();
