@@ -115,13 +115,13 @@ fn aligned(head: &[String; 6], lines: &[[String; 6]]) -> String {
     let width = |column: usize| all().map(|line| line[column].len()).max().unwrap_or(0);
     let is_number =
         |column: usize| lines.iter().all(|line| line[column].bytes().all(|byte| byte.is_ascii_digit()));
+    let columns: [(usize, bool); 6] = std::array::from_fn(|column| (width(column), is_number(column)));
     let row = |line: &[String; 6]| {
-        let cell = |column: usize| match is_number(column) {
-            true => format!("{:>1$}", line[column], width(column)),
-            false => format!("{:<1$}", line[column], width(column)),
-        };
-        let cells: Vec<String> = (0..6).map(cell).collect();
-        format!("{}\n", cells.join("  ").trim_end())
+        let cells = line.iter().zip(columns).map(|(cell, (width, is_number))| match is_number {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        });
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
     all().map(row).collect()
 }
@@ -153,4 +153,30 @@ fn as_json(inspection: &Inspection, each_chunk: bool) -> Value {
         value["chunks"] = inspection.chunks.iter().map(chunk).collect();
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The widths are found once for all lines: this many would take minutes otherwise.
+    #[test]
+    fn many_chunks_are_listed_in_time() {
+        let chunk = |index: u64| ChunkSummary {
+            begin: index,
+            end: index + 1,
+            kind: "simple".to_string(),
+            codec: if index.is_multiple_of(2) { "-" } else { "zstd" }.to_string(),
+            records: index % 10,
+            data_size: index * 7,
+            decoded_size: 1,
+        };
+        let inspection = Inspection { chunks: (0..200_000).map(chunk).collect(), ..Inspection::default() };
+        let text = as_text(&inspection, true);
+        let lines: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).skip(1).collect();
+        assert_eq!(lines.len(), 200_001);
+        assert_eq!(lines[0], " begin  kind    codec  records  data size  decoded size");
+        assert_eq!(lines[1], "     0  simple  -            0          0             1");
+        assert_eq!(lines[200_000], "199999  simple  zstd         9    1399993             1");
+    }
 }
