@@ -156,3 +156,29 @@ fn as_json(inspection: &Inspection, each_chunk: bool) -> Value {
     }
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The widths are found once for all lines: this many would take minutes otherwise.
+    #[test]
+    fn many_chunks_are_listed_in_time() {
+        let chunk = |index: u64| ChunkSummary {
+            begin: index,
+            end: index + 1,
+            kind: "simple".to_string(),
+            codec: if index.is_multiple_of(2) { "-" } else { "zstd" }.to_string(),
+            records: index % 10,
+            data_size: index * 7,
+            decoded_size: 1,
+        };
+        let inspection = Inspection { chunks: (0..200_000).map(chunk).collect(), ..Inspection::default() };
+        let text = as_text(&inspection, true);
+        let lines: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).skip(1).collect();
+        assert_eq!(lines.len(), 200_001);
+        assert_eq!(lines[0], " begin  kind    codec  records  data size  decoded size");
+        assert_eq!(lines[1], "     0  simple  -            0          0             1");
+        assert_eq!(lines[200_000], "199999  simple  zstd         9    1399993             1");
+    }
+}

@@ -126,7 +126,7 @@ async fn write_chunks(
     let most_running = writer.parallelism().unwrap_or(if workers > 1 { workers + 1 } else { 1 });
     let mut file = Chunks { assembler, upload, running: VecDeque::new(), most_running, written };
     let first = file.assembler.begin().map_err(external)?;
-    file.put(first).await?;
+    file.put_with_more(first).await?;
     while let Some(batch) = batches.try_next().await? {
         for piece in columnar_pieces(&batch)? {
             for job in chunker.push(&piece).map_err(external)? {
@@ -142,7 +142,7 @@ async fn write_chunks(
     }
     let last = file.assembler.finish().map_err(external)?;
     written.add_losses(chunker.losses());
-    file.put(last).await
+    file.put_with_more(last).await
 }
 
 /// The chunks of a file, some of them being encoded.
@@ -172,6 +172,15 @@ impl Chunks<'_> {
         self.written.rows.fetch_add(chunk.rows, Ordering::Relaxed);
         let bytes = self.assembler.append(chunk).map_err(external)?;
         self.put(bytes).await
+    }
+
+    /// Writes `bytes`, and what the assembler has besides.
+    async fn put_with_more(&mut self, bytes: Vec<u8>) -> Result<()> {
+        self.put(bytes).await?;
+        while let Some(bytes) = self.assembler.more().map_err(external)? {
+            self.put(bytes).await?;
+        }
+        Ok(())
     }
 
     async fn put(&mut self, bytes: Vec<u8>) -> Result<()> {

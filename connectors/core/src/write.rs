@@ -131,4 +131,13 @@ pub trait Assembler: Send {
     /// # Errors
     /// Those of the format.
     fn finish(&mut self) -> Result<Vec<u8>>;
+
+    /// What else comes behind the bytes of [`Self::begin`] or [`Self::finish`], piece by piece; callers ask until there
+    /// is nothing. It is for bytes that are too many for a buffer, such as padding.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn more(&mut self) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
 }

@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt};
 use recordfusion_core::{
     BatchStream, BlockStream, ByteStream, Connector, ContainerOptions, Inspection, Limits, MessageType,
-    OptionInfo, Options, RecordFile, Result, ScanCounters, ScanRequest, Table, Verification, Writer,
+    OptionInfo, Options, RecordFile, Result, ScanCounters, ScanRequest, Split, Table, Verification, Writer,
     first_blocks,
 };
 use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan, said_of_records};
@@ -16,6 +16,7 @@ use recordfusion_protobuf::{FileDescriptors, RecordDecoder, RecordType, ScanPlan
 use crate::header::{ChunkHeader, HEADER_LEN};
 use crate::inspect::{inspect, verify};
 use crate::options::{OPTIONS, ReadOptions};
+use crate::scan::Part;
 use crate::{repair, scan, sink};
 
 /// Multiples at which ranges are cut. The format has no blocks; cuts that are finer find no more chunks.
@@ -82,13 +83,15 @@ impl Connector for RecordioConnector {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move {
-            let ReadOptions { records, container, trust_headers } = ReadOptions::from_options(options)?;
+            let ReadOptions { records, container, split, trust_headers } =
+                ReadOptions::from_options(options)?;
             let descriptors: Vec<FileDescriptors> = files.iter().map(without_descriptors).collect();
             let sample = first_blocks(files, records.sample_records(), |file| {
-                scan::records(file.clone(), 0..file.size, container, Arc::default())
+                scan::records(Part::new(file, 0..file.size, (container, split), None, &Arc::default()))
             });
             let decoder = RecordDecoder::open(&descriptors, &records, &sample.await?)?;
-            Ok(Arc::new(RecordioTable { decoder, container, trust_headers }) as Arc<dyn Table>)
+            Ok(Arc::new(RecordioTable { decoder, reading: (container, split), trust_headers })
+                as Arc<dyn Table>)
         }
         .boxed()
     }
@@ -117,7 +120,9 @@ impl Connector for RecordioConnector {
         counters: Arc<ScanCounters>,
     ) -> BlockStream {
         match ReadOptions::from_options(options) {
-            Ok(options) => scan::records(file.clone(), range, options.container, counters),
+            Ok(ReadOptions { container, split, .. }) => {
+                scan::records(Part::new(file, range, (container, split), None, &counters))
+            }
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
     }
@@ -152,7 +157,7 @@ fn without_descriptors(file: &RecordFile) -> FileDescriptors {
 #[derive(Debug)]
 struct RecordioTable {
     decoder: RecordDecoder,
-    container: ContainerOptions,
+    reading: (ContainerOptions, Split),
     trust_headers: bool,
 }
 
@@ -179,10 +184,10 @@ impl Table for RecordioTable {
             && request.filter.is_none()
             && self.decoder.every_record_is_a_row()
         {
-            return scan::row_counts(&request, self.container, self.trust_headers);
+            return scan::row_counts(&request, self.reading, self.trust_headers);
         }
         match ScanPlan::new(&self.decoder, &request) {
-            Ok(plan) => scan::batches(request, self.container, plan),
+            Ok(plan) => scan::batches(request, self.reading, plan),
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
     }

@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use recordfusion_core::{ContainerOptions, Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
+use recordfusion_core::{
+    ContainerOptions, Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result, Split,
+};
 use recordfusion_protobuf::ProtobufOptions;
 
 use crate::fault::LIMITS;
@@ -11,6 +13,7 @@ use crate::fault::LIMITS;
 const CONTAINER: &[OptionInfo] = &[
     OnCorruption::OPTION,
     OnTruncated::OPTION,
+    Split::OPTION,
     OptionInfo::new(
         "trust_headers",
         "true | false",
@@ -36,6 +39,8 @@ pub(crate) struct ReadOptions {
     pub records: ProtobufOptions,
     /// How they are found in the file.
     pub container: ContainerOptions,
+    /// How files are read in parts.
+    pub split: Split,
     /// Whether rows are counted by headers.
     pub trust_headers: bool,
 }
@@ -50,6 +55,7 @@ impl ReadOptions {
         Ok(Self {
             records: ProtobufOptions::from_options(options)?,
             container: ContainerOptions::from_options(options, LIMITS, 4..=u32::MAX.into())?,
+            split: Split::from_options(options)?,
             trust_headers: options
                 .choose("trust_headers", &[("true", true), ("false", false)])?
                 .unwrap_or(true),

@@ -17,7 +17,7 @@ pub(crate) fn repair(file: RecordFile, options: &Options, counters: Arc<ScanCoun
     let open = async move {
         let container = options?.container;
         let chunks =
-            RecoveringReader::open(file.clone(), 0..file.size, container, Arc::clone(&counters)).await?;
+            RecoveringReader::open(file.clone(), 0..file.size, container, 0, Arc::clone(&counters)).await?;
         let repair = Repair { file, counters, chunks, any_chunk: false };
         Ok::<_, Error>(stream::try_unfold(repair, |mut repair| async move {
             Ok(repair.next().await?.map(|piece| (piece, repair)))

@@ -393,7 +393,7 @@ impl RiegeliAssembler {
                 file.write(&metadata, &mut out)?;
                 file
             }
-            Begin::Behind { size } => FileWriter::append(*size, &self.options, &mut out)?,
+            Begin::Behind { size } => FileWriter::begin_append(*size, &self.options, &mut out)?,
         });
         Ok(out)
     }
@@ -412,10 +412,16 @@ impl Assembler for RiegeliAssembler {
     }
 
     fn finish(&mut self) -> Result<Vec<u8>> {
+        let file = self.file.as_mut().ok_or_else(not_begun)?;
+        file.begin_final_padding().map_err(|error| encode_error(&error))?;
+        Ok(Vec::new())
+    }
+
+    fn more(&mut self) -> Result<Option<Vec<u8>>> {
         let mut out = Vec::new();
-        let mut file = self.file.take().ok_or_else(not_begun)?;
-        file.pad(&mut out).map_err(|error| encode_error(&error))?;
-        Ok(out)
+        let file = self.file.as_mut().ok_or_else(not_begun)?;
+        let any = file.put_padding(&mut out).map_err(|error| encode_error(&error))?;
+        Ok(any.then_some(out))
     }
 }
 
