@@ -12,6 +12,7 @@ mod filters;
 #[path = "../../connectors/protobuf/tests/encode/generate.rs"]
 mod generate;
 mod odd_inputs;
+mod outputs;
 mod pushdown;
 mod read_faults;
 mod recordio;
