@@ -102,12 +102,13 @@ impl Connector for RecordioConnector {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move {
-            let ReadOptions { records, container, trust_headers } = ReadOptions::from_options(options)?;
+            let ReadOptions { records, container, split, trust_headers } =
+                ReadOptions::from_options(options)?;
             let descriptors: Vec<FileDescriptors> = files.iter().map(without_descriptors).collect();
             let said = said_of_records(&descriptors, &records)?;
             let decoder = RecordDecoder::whole_records();
-            Ok(Arc::new(WholeRecords { said, read: RecordioTable { decoder, container, trust_headers } })
-                as Arc<dyn Table>)
+            let read = RecordioTable { decoder, reading: (container, split), trust_headers };
+            Ok(Arc::new(WholeRecords { said, read }) as Arc<dyn Table>)
         }
         .boxed()
     }
