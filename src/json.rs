@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, AsArray, MapArray, RecordBatch, StringArray, StringBuilder};
+use datafusion::arrow::array::{Array, AsArray, LargeStringArray, LargeStringBuilder, MapArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::writer::{
@@ -29,11 +29,11 @@ pub fn array<W: Write>(out: W) -> Writer<W, JsonArray> {
 ///
 /// # Errors
 /// A type that has no JSON form, such as a union.
-pub fn texts(field: &FieldRef, column: &dyn Array) -> Result<StringArray, ArrowError> {
+pub fn texts(field: &FieldRef, column: &dyn Array) -> Result<LargeStringArray, ArrowError> {
     let options =
         EncoderOptions::default().with_explicit_nulls(true).with_encoder_factory(Arc::new(Lossless));
     let mut encoder = make_encoder(field, column, &options)?;
-    let mut texts = StringBuilder::with_capacity(column.len(), 0);
+    let mut texts = LargeStringBuilder::with_capacity(column.len(), 0);
     let mut text = vec![];
     for row in 0..column.len() {
         if encoder.is_null(row) {
@@ -179,6 +179,6 @@ mod tests {
         let expected = "{\"m\":{\"-7\":\"a\\\"b\",\"8\":null},\"f\":\"NaN\"}\n{\"m\":{},\"f\":-0.0}\n{\"m\":null,\"f\":\"-Infinity\"}\n";
         assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
         let flat = flatten(&batch).expect("has a JSON form");
-        assert_eq!(flat.column(0).as_string::<i32>().value(0), "{\"-7\":\"a\\\"b\",\"8\":null}");
+        assert_eq!(flat.column(0).as_string::<i64>().value(0), "{\"-7\":\"a\\\"b\",\"8\":null}");
     }
 }

@@ -11,6 +11,7 @@
 pub mod capabilities;
 pub mod convert;
 pub mod datasource;
+mod encode;
 pub mod json;
 pub mod registry;
 pub mod repair;
@@ -20,9 +21,11 @@ use std::error::Error;
 
 use datafusion::common::SchemaError;
 
-pub use datasource::{RecordTable, TableDefinition, register, register_with_options};
+pub use datasource::{
+    RecordTable, TableDefinition, register, register_record_formats, register_with_options, sql,
+};
 pub use recordfusion_core::{Options, RecordFile};
-pub use write::writes_ended;
+pub use write::{stop_publishing, writes_ended};
 
 /// The message of the innermost cause that says what went wrong, in one line, without the layers that an
 /// error passed through on its way up.

@@ -4,11 +4,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use recordfusion_core::{Connector, OptionInfo, Options, Result, ScanCounters};
+use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Result, ScanCounters};
 use recordfusion_recordio::RecordioConnector;
 use recordfusion_riegeli::RiegeliConnector;
 
 use crate::datasource::{RANGE, range_option};
+use crate::write::{OVERWRITE, overwrite_option};
 
 /// All connectors.
 pub fn connectors() -> &'static [Arc<dyn Connector>] {
@@ -33,6 +34,19 @@ pub fn recognise(prefix: &[u8]) -> Option<&'static Arc<dyn Connector>> {
     })
 }
 
+/// The connector whose chunks are found in a file with other first bytes.
+///
+/// # Errors
+/// Failures of the store.
+pub async fn recognise_inside(file: &RecordFile) -> Result<Option<&'static Arc<dyn Connector>>> {
+    for connector in connectors() {
+        if connector.recognises_inside(file).await? {
+            return Ok(Some(connector));
+        }
+    }
+    Ok(None)
+}
+
 /// How many first bytes of a file all connectors together want to see.
 pub fn signature_len() -> u64 {
     connectors().iter().map(|connector| connector.signature_len()).max().unwrap_or(0)
@@ -53,9 +67,12 @@ pub fn options() -> Vec<OptionInfo> {
     options
 }
 
-/// The options of writing of all connectors by name, each once.
+/// The options of writing of all connectors, and those of files of any format, by name, each once.
 pub fn write_options() -> Vec<OptionInfo> {
-    by_name(known_write_options)
+    let mut options = by_name(known_write_options);
+    options.push(OVERWRITE);
+    options.sort_by_key(|option| option.name);
+    options
 }
 
 /// The options of reading and of writing by name, each once.
@@ -97,6 +114,7 @@ fn by_name(of: impl Fn(&dyn Connector) -> &[OptionInfo]) -> Vec<OptionInfo> {
 pub fn check_options(options: &Options) -> Result<()> {
     options.reject_unknown(&all_options())?;
     range_option(options)?;
+    overwrite_option(options)?;
     options.iter().try_for_each(|(name, _)| {
         let mut outcomes = connectors().iter().filter_map(|connector| {
             let connector = connector.as_ref();

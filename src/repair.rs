@@ -6,13 +6,12 @@ use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
 use futures::TryStreamExt;
-use object_store::path::Path;
 use recordfusion_core::{Connector, LostRegion, Options, RecordFile, ScanCounters};
 
 use crate::capabilities::repairing;
 use crate::datasource::external;
 use crate::registry;
-use crate::write::{UnfinishedFile, Upload, begin_upload, output_url, publish};
+use crate::write::{Mode, Place, Statement, UnfinishedFile, Upload};
 
 /// What was copied, and what was not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,28 +37,22 @@ pub async fn repair(
     output: &str,
     options: &Options,
 ) -> Result<Repaired> {
-    let url = output_url(output)?;
-    let store = state.runtime_env().object_store(&url)?;
-    if Arc::ptr_eq(&store, &file.store) && is_path_of(file, url.prefix()) {
+    let output = Place::parse(state, output)?;
+    if output.is_file(file) {
         return plan_err!("{} is both the input and the output", file.name);
     }
     let counters = Arc::new(ScanCounters::default());
-    let mut upload = begin_upload(state, output)?;
+    let statement = Statement::begin(&output, Mode::Replace).await?;
+    let mut upload = statement.upload(output.location())?;
     let options = registry::read_options_of(connector, options);
     let copied = copy(connector, file, &options, &counters, &mut upload).await;
     let (bytes, outcome) = match copied {
         Ok(bytes) => (bytes, Ok(())),
         Err(error) => (0, Err(error)),
     };
-    publish(vec![UnfinishedFile::new(upload, None, outcome).await?], None).await?;
+    let file = UnfinishedFile::new(upload, outcome).await?;
+    statement.publish(vec![file], None).await?;
     Ok(Repaired { chunks: counters.chunks_read.value(), bytes, lost: counters.lost_regions.all() })
-}
-
-/// Whether a path of the file's store leads to the file, of which links are told on this machine.
-fn is_path_of(file: &RecordFile, path: &Path) -> bool {
-    let is_local = !file.name.contains("://");
-    let linked = is_local.then(|| output_url(&file.name).ok()).flatten();
-    file.location == *path || linked.is_some_and(|url| url.prefix() == path)
 }
 
 async fn copy(

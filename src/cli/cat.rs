@@ -1,18 +1,18 @@
 //! `cat`: the rows of a file as NDJSON, or its records as bytes.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
 use datafusion::common::TableReference;
-use futures::TryStreamExt;
 use recordfusion::capabilities::byte_records;
 use recordfusion::{datasource, registry};
-use recordfusion_core::RecordBlock;
+use recordfusion_core::{OnCorruption, RecordBlock};
 
 use super::Outcome;
-use super::print::{Format, Printer};
+use super::print::Format;
 use super::session::{TableArgs, context, record_file};
+use super::terminal::{self, Content};
 
 /// Print the rows of a file as JSON lines, in file order
 #[derive(Debug, Args)]
@@ -41,32 +41,34 @@ impl Cat {
             Some(count) => rows.limit(0, Some(count.min(i64::MAX as usize)))?,
             None => rows,
         };
-        let batches = rows.execute_stream().await?;
-        Printer::new(Format::Ndjson, batches.schema()).print(batches).await?;
+        Format::Ndjson.print(rows.execute_stream().await?).await?;
         Ok(ExitCode::SUCCESS)
     }
 
     async fn records(self) -> Outcome {
         let ctx = context(&self.table, 1)?;
-        let (file, connector) = record_file(&ctx, &self.file).await?;
         let options = self.table.options()?;
+        let on_corruption = OnCorruption::from_options(&options)?;
+        let (file, connector) = record_file(&ctx, &self.file, on_corruption).await?;
         let range = datasource::range_option(&options)?.unwrap_or(0..file.size);
         let range = range.start.min(file.size)..range.end.min(file.size);
-        let mut blocks = byte_records(connector.as_ref())?.records(
+        let blocks = byte_records(connector.as_ref())?.records(
             &file,
             range,
             &registry::read_options_of(connector.as_ref(), &options),
             Default::default(),
         );
-        let mut out = BufWriter::new(io::stdout().lock());
         let mut left = self.rows.unwrap_or(usize::MAX);
-        while left > 0 {
-            let Some(block) = blocks.try_next().await? else { break };
-            let count = block.len().min(left);
-            write_records(&mut out, &block, count)?;
-            left -= count;
-        }
-        out.flush()?;
+        terminal::print(Content::Data, blocks, move |out, blocks| {
+            while left > 0 {
+                let Some(block) = blocks.next().transpose()? else { break };
+                let count = block.len().min(left);
+                write_records(out, &block, count)?;
+                left -= count;
+            }
+            Ok(())
+        })
+        .await?;
         Ok(ExitCode::SUCCESS)
     }
 }

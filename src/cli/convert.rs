@@ -1,18 +1,16 @@
 //! `convert`: copies record files to another format.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
 use recordfusion::Options;
 use recordfusion::convert::{Conversion, OutputFormat, ParquetCompression, Summary};
-use recordfusion_core::LostRegion;
-use serde_json::json;
 
 use super::progress::{When, draw};
 use super::session::SessionArgs;
-use super::{Outcome, say, say_lost};
+use super::terminal::say;
+use super::{Outcome, say_lost};
 
 /// Copy record files to Parquet, CSV, NDJSON, Arrow IPC or record files, and those to record files, in order
 #[derive(Debug, Args)]
@@ -47,9 +45,12 @@ pub(super) struct Convert {
     /// Add the rows behind those of the output, a record file, if it is there already
     #[arg(long)]
     append: bool,
+    /// Replace all files of the output, a folder, which otherwise must be empty
+    #[arg(long, conflicts_with = "append")]
+    overwrite: bool,
     /// Write what was converted and what was lost to this file, as JSON
     #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
+    report: Option<String>,
     /// Progress on standard error
     #[arg(long, value_enum, default_value_t)]
     progress: When,
@@ -85,6 +86,8 @@ impl Convert {
             compression: self.compression,
             partitions: self.session.partitions().get(),
             append: self.append,
+            overwrite: self.overwrite,
+            report: self.report,
             write_descriptor_set: self.write_descriptor_set,
         };
         let prepared = conversion.prepare(&ctx).await?;
@@ -94,31 +97,8 @@ impl Convert {
         };
         say(&line(&summary, begin.elapsed().as_secs_f64()));
         say_lost(&summary.lost);
-        if let Some(path) = &self.report {
-            let report = serde_json::to_vec_pretty(&report(&summary))?;
-            std::fs::write(path, report)
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// What was converted, and what was lost.
-fn report(summary: &Summary) -> serde_json::Value {
-    let lost = summary.lost.iter().map(|(file, region)| {
-        let LostRegion { begin, end, reason } = region;
-        json!({ "file": file, "begin": begin, "end": end, "bytes": region.bytes(), "reason": reason })
-    });
-    let notes: serde_json::Map<_, _> =
-        summary.notes.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
-    json!({
-        "rows": summary.rows,
-        "bytes_in": summary.bytes_in,
-        "bytes_out": summary.bytes_out,
-        "files": summary.files,
-        "notes": notes,
-        "lost": lost.collect::<Vec<_>>(),
-    })
 }
 
 fn line(summary: &Summary, seconds: f64) -> String {

@@ -1,15 +1,16 @@
 //! `inspect`: what a file is made of.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use recordfusion_core::{ChunkSummary, Inspection};
+use recordfusion_core::{ChunkSummary, Inspection, OnCorruption};
 use serde_json::{Value, json};
 
 use super::Outcome;
 use super::session::{TableArgs, context, record_file};
+use super::table::width;
+use super::terminal::{Content, in_one_line, show};
 
 /// Show what a file is made of: chunks, sizes, codecs, metadata
 #[derive(Debug, Args)]
@@ -36,13 +37,12 @@ struct Group {
 impl Inspect {
     pub(super) async fn run(self) -> Outcome {
         let ctx = context(&TableArgs::default(), 1)?;
-        let (file, connector) = record_file(&ctx, &self.file).await?;
+        let (file, connector) = record_file(&ctx, &self.file, OnCorruption::Error).await?;
         let inspection = connector.inspect(&file).await?;
-        let text = match self.json {
-            true => format!("{:#}\n", as_json(&inspection, self.chunks)),
-            false => as_text(&inspection, self.chunks),
-        };
-        io::stdout().write_all(text.as_bytes())?;
+        match self.json {
+            true => show(Content::Json, format!("{:#}\n", as_json(&inspection, self.chunks))).await?,
+            false => show(Content::Text, as_text(&inspection, self.chunks)).await?,
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -74,8 +74,8 @@ fn as_text(inspection: &Inspection, each_chunk: bool) -> String {
         ("chunks", inspection.chunks.len().to_string()),
     ];
     rows.extend(inspection.metadata.iter().map(|(name, value)| (name.as_str(), value.clone())));
-    let mut text: String =
-        rows.iter().map(|(name, value)| format!("{:<18} {value}\n", format!("{name}:"))).collect();
+    let row = |(name, value): &(&str, String)| format!("{:<18} {}\n", format!("{name}:"), in_one_line(value));
+    let mut text: String = rows.iter().map(row).collect();
     text.push('\n');
     let lines: Vec<[String; 6]> = match each_chunk {
         true => inspection.chunks.iter().map(chunk_cells).collect(),
@@ -112,13 +112,15 @@ fn group_cells(((kind, codec), group): (&(&str, &str), &Group)) -> [String; 6] {
 /// Cells in columns: texts to the left, numbers to the right.
 fn aligned(head: &[String; 6], lines: &[[String; 6]]) -> String {
     let all = || std::iter::once(head).chain(lines);
-    let width = |column: usize| all().map(|line| line[column].len()).max().unwrap_or(0);
-    let is_number =
-        |column: usize| lines.iter().all(|line| line[column].bytes().all(|byte| byte.is_ascii_digit()));
+    let longest = |column: usize| all().map(|line| width(&line[column])).max().unwrap_or(0);
+    let widths: [usize; 6] = std::array::from_fn(longest);
+    let is_number: [bool; 6] = std::array::from_fn(|column| {
+        lines.iter().all(|line| line[column].bytes().all(|byte| byte.is_ascii_digit()))
+    });
     let row = |line: &[String; 6]| {
-        let cell = |column: usize| match is_number(column) {
-            true => format!("{:>1$}", line[column], width(column)),
-            false => format!("{:<1$}", line[column], width(column)),
+        let cell = |column: usize| {
+            let (text, padding) = (&line[column], " ".repeat(widths[column] - width(&line[column])));
+            if is_number[column] { format!("{padding}{text}") } else { format!("{text}{padding}") }
         };
         let cells: Vec<String> = (0..6).map(cell).collect();
         format!("{}\n", cells.join("  ").trim_end())
@@ -153,4 +155,30 @@ fn as_json(inspection: &Inspection, each_chunk: bool) -> Value {
         value["chunks"] = inspection.chunks.iter().map(chunk).collect();
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The widths are found once for all lines: this many would take minutes otherwise.
+    #[test]
+    fn many_chunks_are_listed_in_time() {
+        let chunk = |index: u64| ChunkSummary {
+            begin: index,
+            end: index + 1,
+            kind: "simple".to_string(),
+            codec: if index.is_multiple_of(2) { "-" } else { "zstd" }.to_string(),
+            records: index % 10,
+            data_size: index * 7,
+            decoded_size: 1,
+        };
+        let inspection = Inspection { chunks: (0..200_000).map(chunk).collect(), ..Inspection::default() };
+        let text = as_text(&inspection, true);
+        let lines: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).skip(1).collect();
+        assert_eq!(lines.len(), 200_001);
+        assert_eq!(lines[0], " begin  kind    codec  records  data size  decoded size");
+        assert_eq!(lines[1], "     0  simple  -            0          0             1");
+        assert_eq!(lines[200_000], "199999  simple  zstd         9    1399993             1");
+    }
 }

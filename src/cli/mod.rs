@@ -7,23 +7,29 @@ mod cat;
 mod convert;
 mod inspect;
 mod interrupt;
+mod memory;
 mod print;
 mod progress;
 mod query;
 mod repair;
 mod schema;
 mod session;
+mod table;
+mod terminal;
 mod verify;
 mod warnings;
+mod watch;
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use recordfusion::error_message;
 use recordfusion_core::LostRegion;
+
+use terminal::say;
 
 /// What a subcommand gives: the exit code of a run that went through.
 type Outcome = Result<ExitCode, Box<dyn Error + Send + Sync>>;
@@ -49,19 +55,15 @@ enum Command {
 
 /// Runs the tool with the arguments of the process.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| terminal::exit_with(&error));
     let partitions = match &cli.command {
         Command::Query(query) => query.session.partitions(),
         Command::Convert(convert) => convert.session.partitions(),
         _ => session::all_cores(),
     };
-    // These list what they pass over at their end.
-    if !matches!(cli.command, Command::Convert(_) | Command::Repair(_)) {
-        warnings::show();
-    }
-    let outcome = runtime(partitions)
-        .and_then(|runtime| runtime.block_on(interrupt::or_interrupted(dispatch(cli.command))));
-    match outcome {
+    warnings::show(matches!(cli.command, Command::Convert(_) | Command::Repair(_)));
+    let outcome = runtime(partitions).and_then(|runtime| watch::run(runtime, || dispatch(cli.command)));
+    let code = match outcome {
         Ok(code) => code,
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -69,7 +71,9 @@ pub(crate) fn run() -> ExitCode {
             say(&format!("error: {}", error_message(error.as_ref())));
             ExitCode::from(code)
         }
-    }
+    };
+    watch::wait_for_said();
+    code
 }
 
 async fn dispatch(command: Command) -> Outcome {
@@ -86,11 +90,6 @@ async fn dispatch(command: Command) -> Outcome {
 
 fn runtime(partitions: NonZeroUsize) -> Result<tokio::runtime::Runtime, Box<dyn Error + Send + Sync>> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(partitions.get()).enable_all().build()?)
-}
-
-/// Prints a line on standard error; if nobody can read it, nothing is left to be done.
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Prints damaged regions that were passed over, a line each.

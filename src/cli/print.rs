@@ -1,20 +1,23 @@
 //! Prints the rows of a result, batch by batch.
 
 use std::error::Error;
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::csv;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::TryStreamExt;
 use recordfusion::json;
 
-/// Rows that decide how wide the columns of a table are printed.
-const ROWS_TO_MEASURE: usize = 1000;
+use super::table::print_table;
+use super::terminal::{self, Content, Output};
+
+/// Bytes of text that rows of nested columns become at a time, about.
+const TEXT_BYTES: usize = 1 << 20;
 
 /// How rows are printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -32,138 +35,124 @@ pub(super) enum Format {
     Ndjson,
 }
 
-/// Prints one result to standard output.
-pub(super) struct Printer {
-    format: Format,
-    schema: SchemaRef,
-    out: BufWriter<Stdout>,
-}
-
 type Printed = Result<(), Box<dyn Error + Send + Sync>>;
+type Batches<'a> = &'a mut dyn Iterator<Item = Result<RecordBatch, DataFusionError>>;
 
-impl Printer {
-    pub(super) fn new(format: Format, schema: SchemaRef) -> Self {
-        Self { format, schema, out: BufWriter::new(io::stdout()) }
+impl Format {
+    /// Prints all rows of a result to standard output.
+    pub(super) async fn print(self, batches: SendableRecordBatchStream) -> Printed {
+        let schema = batches.schema();
+        let content = match self {
+            Self::Table => Content::Text,
+            Self::Csv | Self::Tsv => Content::Data,
+            Self::Json | Self::Ndjson => Content::Json,
+        };
+        let print = move |out: &mut Output, batches: Batches<'_>| match self {
+            Self::Table => print_table(out, &schema, batches),
+            Self::Csv => separated(out, &schema, batches, b','),
+            Self::Tsv => separated(out, &schema, batches, b'\t'),
+            Self::Json => json_array(out, batches),
+            Self::Ndjson => json_lines(out, batches),
+        };
+        terminal::print(content, batches, print).await
+    }
+}
+
+/// Runs the statement without printing rows.
+pub(super) async fn discard(mut batches: SendableRecordBatchStream) -> Printed {
+    while batches.try_next().await?.is_some() {}
+    Ok(())
+}
+
+fn separated(out: &mut Output, schema: &SchemaRef, batches: Batches<'_>, delimiter: u8) -> Printed {
+    let builder = csv::WriterBuilder::new().with_delimiter(delimiter);
+    let header = RecordBatch::new_empty(Arc::clone(schema));
+    builder.clone().build(&mut *out).write(&json::flatten(&header)?)?;
+    for batch in batches {
+        let batch = batch?;
+        let (mut row, mut rows) = (0, 1);
+        while row < batch.num_rows() {
+            let slice = batch.slice(row, rows.min(batch.num_rows() - row));
+            let mut text = Counted { out: &mut *out, bytes: 0 };
+            builder.clone().with_header(false).build(&mut text).write(&json::flatten(&slice)?)?;
+            row += slice.num_rows();
+            rows = next_rows(slice.num_rows(), text.bytes);
+        }
+    }
+    Ok(())
+}
+
+/// How many rows to take next, after some rows became so many bytes.
+fn next_rows(rows: usize, bytes: usize) -> usize {
+    let fitting = (rows * TEXT_BYTES).checked_div(bytes).unwrap_or(usize::MAX);
+    fitting.clamp(1, rows.saturating_mul(2))
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    out: &'a mut Output,
+    bytes: usize,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes += bytes.len();
+        self.out.write(bytes)
     }
 
-    /// Runs the statement without printing rows.
-    pub(super) async fn discard(self, mut batches: SendableRecordBatchStream) -> Printed {
-        while batches.try_next().await?.is_some() {}
+    fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
 
-    /// Prints all rows.
-    pub(super) async fn print(&mut self, batches: SendableRecordBatchStream) -> Printed {
-        match self.format {
-            Format::Table => self.table(batches).await?,
-            Format::Csv => self.separated(batches, b',').await?,
-            Format::Tsv => self.separated(batches, b'\t').await?,
-            Format::Json => self.json_array(batches).await?,
-            Format::Ndjson => self.json_lines(batches).await?,
-        }
-        Ok(self.out.flush()?)
+fn json_lines(out: &mut Output, batches: Batches<'_>) -> Printed {
+    let mut writer = json::lines(out);
+    for batch in batches {
+        writer.write(&batch?)?;
     }
+    Ok(())
+}
 
-    async fn separated(&mut self, mut batches: SendableRecordBatchStream, delimiter: u8) -> Printed {
-        let header = RecordBatch::new_empty(Arc::clone(&self.schema));
-        csv::WriterBuilder::new()
-            .with_delimiter(delimiter)
-            .build(&mut self.out)
-            .write(&json::flatten(&header)?)?;
-        while let Some(batch) = batches.try_next().await? {
-            let mut text = vec![];
-            let writer = csv::WriterBuilder::new().with_delimiter(delimiter).with_header(false);
-            writer.build(&mut text).write(&json::flatten(&batch)?)?;
-            self.out.write_all(&text)?;
-        }
-        Ok(())
+fn json_array(out: &mut Output, batches: Batches<'_>) -> Printed {
+    let mut objects = json::lines(Commas { out: &mut *out, begun: false, at_end: false });
+    for batch in batches {
+        objects.write(&batch?)?;
     }
+    let begun = objects.into_inner().begun;
+    Ok(out.write_all(if begun { b"\n]\n" } else { b"[]\n" })?)
+}
 
-    async fn json_lines(&mut self, mut batches: SendableRecordBatchStream) -> Printed {
-        while let Some(batch) = batches.try_next().await? {
-            let mut text = vec![];
-            json::lines(&mut text).write(&batch)?;
-            self.out.write_all(&text)?;
-        }
-        Ok(())
-    }
+/// Makes an array of lines: no text of JSON has a line break in it.
+struct Commas<'a> {
+    out: &'a mut Output,
+    begun: bool,
+    /// Whether a line has ended, and nothing has come behind it.
+    at_end: bool,
+}
 
-    async fn json_array(&mut self, mut batches: SendableRecordBatchStream) -> Printed {
-        let mut first = true;
-        self.out.write_all(b"[")?;
-        while let Some(batch) = batches.try_next().await? {
-            let mut text = vec![];
-            json::lines(&mut text).write(&batch)?;
-            for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                self.out.write_all(if first { b"\n" } else { b",\n" })?;
+impl Write for Commas<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (line, ends) = match piece.split_last() {
+                Some((b'\n', line)) => (line, true),
+                _ => (piece, false),
+            };
+            if !line.is_empty() {
+                let before: &[u8] = match (self.begun, self.at_end) {
+                    (false, _) => b"[\n",
+                    (true, true) => b",\n",
+                    (true, false) => b"",
+                };
+                self.out.write_all(before)?;
                 self.out.write_all(line)?;
-                first = false;
+                (self.begun, self.at_end) = (true, false);
             }
+            self.at_end |= ends;
         }
-        Ok(self.out.write_all(if first { b"]\n" } else { b"\n]\n" })?)
+        Ok(bytes.len())
     }
 
-    async fn table(&mut self, mut batches: SendableRecordBatchStream) -> Printed {
-        let mut measured: Vec<Vec<String>> = vec![];
-        let mut widths: Vec<usize> = self.schema.fields().iter().map(|field| width(field.name())).collect();
-        while measured.len() < ROWS_TO_MEASURE {
-            let Some(batch) = batches.try_next().await? else { break };
-            measured.extend(cells(&batch)?);
-        }
-        for row in &measured {
-            for (column, cell) in widths.iter_mut().zip(row) {
-                *column = (*column).max(cell.lines().map(width).max().unwrap_or(0));
-            }
-        }
-        self.rule(&widths)?;
-        let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
-        self.row(&widths, &names)?;
-        self.rule(&widths)?;
-        for row in &measured {
-            self.row(&widths, row)?;
-        }
-        drop(measured);
-        while let Some(batch) = batches.try_next().await? {
-            for row in cells(&batch)? {
-                self.row(&widths, &row)?;
-            }
-        }
-        Ok(self.rule(&widths)?)
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
     }
-
-    fn rule(&mut self, widths: &[usize]) -> io::Result<()> {
-        for width in widths {
-            write!(self.out, "+{:-<1$}", "", width + 2)?;
-        }
-        writeln!(self.out, "+")
-    }
-
-    /// One row; a cell of several lines takes several lines of the table.
-    fn row(&mut self, widths: &[usize], cells: &[String]) -> io::Result<()> {
-        let lines = cells.iter().map(|cell| cell.lines().count()).max().unwrap_or(0).max(1);
-        for line in 0..lines {
-            for (column, cell) in widths.iter().zip(cells) {
-                let text = cell.lines().nth(line).unwrap_or("");
-                let padding = column.saturating_sub(width(text));
-                write!(self.out, "| {text}{:padding$} ", "")?;
-            }
-            writeln!(self.out, "|")?;
-        }
-        Ok(())
-    }
-}
-
-fn width(text: &str) -> usize {
-    text.chars().count()
-}
-
-fn cells(batch: &RecordBatch) -> Result<Vec<Vec<String>>, Box<dyn Error + Send + Sync>> {
-    let options = FormatOptions::default();
-    let columns: Vec<ArrayFormatter> = batch
-        .columns()
-        .iter()
-        .map(|column| ArrayFormatter::try_new(column, &options))
-        .collect::<Result<_, _>>()?;
-    let row = |row| columns.iter().map(|column| Ok(column.value(row).try_to_string()?)).collect();
-    (0..batch.num_rows()).map(row).collect()
 }

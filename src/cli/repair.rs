@@ -4,9 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use recordfusion::repair::{Repaired, repair};
+use recordfusion_core::OnCorruption;
 
 use super::session::{TableArgs, context, record_file};
-use super::{Outcome, say, say_lost};
+use super::terminal::say;
+use super::{Outcome, say_lost};
 
 /// Copy the chunks of a damaged file that are whole to a new file, which is sound; what is lost is listed
 #[derive(Debug, Args)]
@@ -22,7 +24,7 @@ pub(super) struct Repair {
 impl Repair {
     pub(super) async fn run(self) -> Outcome {
         let ctx = context(&self.table, 1)?;
-        let (file, connector) = record_file(&ctx, &self.input).await?;
+        let (file, connector) = record_file(&ctx, &self.input, OnCorruption::Skip).await?;
         let options = self.table.options()?;
         let Repaired { chunks, bytes, lost } =
             repair(&ctx.state(), connector.as_ref(), &file, &self.output, &options).await?;

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::Styles;
-use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use recordfusion::{Options, RecordFile, datasource, registry};
-use recordfusion_core::{Connector, OptionInfo};
+use recordfusion_core::{Connector, OnCorruption, OptionInfo};
+
+use super::memory;
 
 /// Options of the table, and how parallel the work is.
 #[derive(Debug, Clone, Args)]
@@ -21,6 +23,10 @@ pub(super) struct SessionArgs {
     /// Partitions to work on at the same time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     partitions: Option<u16>,
+    /// Memory that sorts, joins and aggregates may take together, such as 512M or 4G; beyond it they go on in files of
+    /// the folder for temporary files
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
+    memory_limit: Option<usize>,
     /// Read only the chunks of the file that begin in these bytes, as record_splits hands them out
     #[arg(long, value_name = "BEGIN:END")]
     range: Option<String>,
@@ -61,7 +67,7 @@ impl SessionArgs {
         let range = self.range.iter().map(|range| ("range".to_string(), range.clone()));
         let mut table = self.table.clone();
         table.options.extend(range);
-        context(&table, self.partitions().get())
+        context_with_memory(&table, self.partitions().get(), self.memory_limit)
     }
 }
 
@@ -86,10 +92,26 @@ pub(super) fn context(
     table: &TableArgs,
     partitions: usize,
 ) -> Result<SessionContext, Box<dyn Error + Send + Sync>> {
+    context_with_memory(table, partitions, None)
+}
+
+/// The same, of which sorts, joins and aggregates take at most so many bytes of memory together.
+fn context_with_memory(
+    table: &TableArgs,
+    partitions: usize,
+    memory_limit: Option<usize>,
+) -> Result<SessionContext, Box<dyn Error + Send + Sync>> {
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_information_schema(true);
     // A folder stands for all files below it, at any depth.
     config.options_mut().execution.listing_table_ignore_subdirectory = false;
-    let ctx = SessionContext::new_with_config(config);
+    let mut runtime = RuntimeEnvBuilder::new();
+    if let Some(bytes) = memory_limit {
+        runtime = runtime.with_memory_pool(memory::pool(bytes, partitions));
+        // What each sort keeps for putting its files together must leave room for rows.
+        let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+        *kept = (*kept).min(bytes / (4 * partitions.max(1)));
+    }
+    let ctx = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
     recordfusion::register_with_options(&ctx, table.options()?)?;
     Ok(ctx)
 }
@@ -124,21 +146,24 @@ pub(super) async fn files(
     ctx: &SessionContext,
     argument: &str,
 ) -> Result<Vec<RecordFile>, Box<dyn Error + Send + Sync>> {
-    let files = datasource::list_files(&ctx.state(), &ListingTableUrl::parse(argument)?).await?;
+    let state = ctx.state();
+    let files = datasource::list_files(&state, &datasource::locate(&state, argument).await?).await?;
     match files.is_empty() {
         true => Err(format!("no files at {argument}").into()),
         false => Ok(files),
     }
 }
 
-/// The connector that recognises a file by its first bytes; by its name if it is empty.
-pub(super) async fn connector(file: &RecordFile) -> Result<Arc<dyn Connector>, Box<dyn Error + Send + Sync>> {
-    let named = file.name.rsplit_once('.').and_then(|(_, extension)| registry::connector(extension));
-    match (datasource::recognise_files(std::slice::from_ref(file), None).await?, named) {
-        (Some(connector), _) => Ok(connector),
-        (None, Some(named)) if file.size == 0 => Ok(Arc::clone(named)),
-        (None, Some(named)) => Err(format!("{} is not a {} file", file.name, named.name()).into()),
-        (None, None) => Err(format!("{} is of no known record format", file.name).into()),
+/// The connector that recognises a file by its first bytes; by its name if it is empty, or if it may be damaged.
+pub(super) async fn connector(
+    file: &RecordFile,
+    on_corruption: OnCorruption,
+) -> Result<Arc<dyn Connector>, Box<dyn Error + Send + Sync>> {
+    let found = datasource::recognise_files(std::slice::from_ref(file), None, on_corruption).await?;
+    let named = || file.name.rsplit_once('.').and_then(|(_, extension)| registry::connector(extension));
+    match found.or_else(|| named().cloned()) {
+        Some(connector) => Ok(connector),
+        None => Err(format!("{} is of no known record format", file.name).into()),
     }
 }
 
@@ -146,14 +171,22 @@ pub(super) async fn connector(file: &RecordFile) -> Result<Arc<dyn Connector>, B
 pub(super) async fn record_file(
     ctx: &SessionContext,
     argument: &str,
+    on_corruption: OnCorruption,
 ) -> Result<(RecordFile, Arc<dyn Connector>), Box<dyn Error + Send + Sync>> {
     let mut files = files(ctx, argument).await?;
     match (files.pop(), files.len()) {
         (Some(file), 0) => {
-            let connector = connector(&file).await?;
+            let connector = connector(&file, on_corruption).await?;
             Ok((file, connector))
         }
         (_, more) => Err(format!("{argument} is {} files, but one is wanted", more + 1).into()),
+    }
+}
+
+fn memory_limit(text: &str) -> Result<usize, String> {
+    match SessionContext::parse_capacity_limit("memory_limit", text) {
+        Ok(bytes) if bytes > 0 => Ok(bytes),
+        _ => Err("it is a number of bytes with K, M or G, such as 512M".to_string()),
     }
 }
 

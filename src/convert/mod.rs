@@ -3,42 +3,45 @@
 //!
 //! The flow: the inputs become one table, cut into byte ranges of some MiB; each range is decoded and encoded
 //! by one task, several at a time, and what they become is put in order (`ordered.rs`) and appended to the file
-//! (`formats.rs`); the bytes go to an upload that becomes visible only when it is complete. Records
+//! (`encode/`); the bytes go to an upload that becomes visible only when it is complete. Records
 //! keep the order of the files. Memory is bounded by some batches and encoded units for each worker, whatever
 //! the size of the files.
 
-mod compact;
 mod formats;
 mod ordered;
+mod outputs;
 mod summary;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{plan_datafusion_err, plan_err};
-use datafusion::datasource::file_format::options::ArrowReadOptions;
-use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::datasource::file_format::options::{ArrowReadOptions, ReadOptions};
+use datafusion::datasource::listing::ListingOptions;
 use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{CsvReadOptions, DataFrame, JsonReadOptions, ParquetReadOptions, SessionContext};
 use futures::{StreamExt, TryStreamExt};
-use object_store::ObjectStoreExt;
-use recordfusion_core::{MessageType, Options, Writer};
+use recordfusion_core::{Connector, MessageType, Options, Writer};
 
-use formats::FileEncoder;
 pub use formats::{OutputFormat, ParquetCompression};
+use outputs::Outputs;
 use summary::notes;
 pub use summary::{Summary, lost_regions, scan_metric};
 
 use crate::capabilities::writing;
-use crate::datasource::{clipped, external, list_files, range_setting, setting, write_options};
+use crate::datasource::{
+    clipped, external, list_files, locate, open_foreign, overwrite_setting, range_setting, setting,
+    write_options,
+};
+use crate::encode::FileEncoder;
 use crate::registry;
-use crate::write::{Mode, UnfinishedFile, Upload, Written, begin_upload, output_url, publish, write_file};
+use crate::write::{Mode, Place, Statement, UnfinishedFile, Upload, Written, write_file};
 use crate::{RecordTable, TableDefinition};
 
 /// Input bytes of one range, and so of a row group: enough for good statistics, few enough for all workers to
@@ -70,9 +73,13 @@ pub struct Conversion {
     pub partitions: usize,
     /// Whether the rows go behind those of the output, a record file, if it is there already.
     pub append: bool,
+    /// Whether the files of a folder take the place of all that it has; otherwise it must be empty.
+    pub overwrite: bool,
     /// Whether the message type of records whose files cannot say it is written too: beside a file, as
     /// `<output>.fds`, or into a folder, as `_descriptors.fds`.
     pub write_descriptor_set: bool,
+    /// A file that gets the [report](Summary::report), as JSON.
+    pub report: Option<String>,
 }
 
 /// How far a conversion is; read it while [`Prepared::run`] goes on.
@@ -93,6 +100,9 @@ pub struct Prepared {
     writer: Option<Arc<dyn Writer>>,
     bytes_in: u64,
     progress: Arc<Progress>,
+    outputs: Outputs,
+    /// Begun, and not run yet.
+    statement: Mutex<Option<Statement>>,
 }
 
 impl Conversion {
@@ -110,14 +120,17 @@ impl Conversion {
             compression: ParquetCompression::default(),
             partitions: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             append: false,
+            overwrite: false,
             write_descriptor_set: false,
+            report: None,
         }
     }
 
-    /// Opens the inputs and plans the query. Nothing is written yet.
+    /// Opens the inputs and plans the query. Nothing is written yet, but no other conversion on this machine can write
+    /// the folder, or add rows to the file, until this one is dropped or has run.
     ///
     /// # Errors
-    /// Whatever is wrong with the inputs, the options, the SQL or the output's name.
+    /// Whatever is wrong with the inputs, the options, the SQL or the output's name; a folder that is not empty.
     pub async fn prepare(self, ctx: &SessionContext) -> Result<Prepared> {
         let format = match self.format {
             Some(format) => format,
@@ -130,18 +143,15 @@ impl Conversion {
             })?,
         };
         let listing = ctx.state();
+        self.check_options(format)?;
         let range = range_setting(&listing, &self.options)?.unwrap_or(0..u64::MAX);
-        let mut bytes_in = 0;
-        let output = if self.is_folder() { None } else { Some(output_url(&self.output)?) };
+        let (mut bytes_in, mut bytes_in_files) = (0, 0);
+        let outputs = self.outputs(&listing)?;
         for input in &self.inputs {
-            let url = ListingTableUrl::parse(input)?;
+            let url = locate(&listing, input).await?;
             for file in list_files(&listing, &url).await? {
-                let is_output = |output: &ListingTableUrl| {
-                    output.object_store() == url.object_store() && *output.prefix() == file.location
-                };
-                if output.as_ref().is_some_and(is_output) {
-                    return plan_err!("{} is both an input and the output", file.name);
-                }
+                outputs.check_input(&file)?;
+                bytes_in_files += file.size;
                 let read = clipped(&range, file.size);
                 bytes_in += read.end - read.start;
             }
@@ -153,10 +163,11 @@ impl Conversion {
             usize::try_from(ranges).unwrap_or(1).max(self.partitions)
         };
         let ctx = in_order(&listing, ranges);
-        let behind = self.open_output(&listing, format).await?;
-        let input = self.open_input(&ctx, format, behind.as_ref()).await?;
+        let statement = Statement::begin(&outputs.target, self.mode(&listing)?).await?;
+        let behind = self.open_output(&listing, format, &statement).await?;
+        let input = self.open_input(&ctx, format, behind.as_ref(), bytes_in_files == 0).await?;
         ctx.register_table("input", Arc::clone(&input.provider))?;
-        let select = match (&input.whole_records, &self.select) {
+        let select = match (&input.records, &self.select) {
             (Some(_), _) => RECORD_COLUMN,
             (None, Some(select)) => select,
             (None, None) => "*",
@@ -168,7 +179,11 @@ impl Conversion {
         let plan = ctx.sql(&sql).await?.create_physical_plan().await?;
         let writer = match format {
             OutputFormat::Records(extension) => {
-                let table = behind.as_ref().or(input.whole_records.as_deref());
+                let table = match (&input.records, &behind) {
+                    (None, Some(_)) => Some(self.open_behind(&listing).await?),
+                    _ => None,
+                };
+                let table = input.records.as_deref().or(table.as_ref());
                 Some(self.writer(&listing, &plan.schema(), extension, table)?)
             }
             _ => None,
@@ -190,32 +205,96 @@ impl Conversion {
             writer,
             bytes_in,
             progress,
+            outputs,
+            statement: Mutex::new(Some(statement)),
         })
     }
 
-    /// The record file that rows are to be added to, if it is there and not empty.
-    async fn open_output(&self, state: &SessionState, format: OutputFormat) -> Result<Option<RecordTable>> {
+    /// Where the files go.
+    ///
+    /// # Errors
+    /// No store for one of them; two of them that are one, or a file that is also read.
+    fn outputs(&self, session: &SessionState) -> Result<Outputs> {
+        let target = Place::parse(session, &self.output)?;
+        let descriptor_set = match self.write_descriptor_set {
+            true => Some(Place::parse(session, &self.descriptor_set_path())?),
+            false => None,
+        };
+        let report = self.report.as_ref().map(|path| Place::parse(session, path)).transpose()?;
+        let outputs = Outputs { target, descriptor_set, report };
+        outputs.check()?;
+        for option in ["descriptor_set", "proto"] {
+            for path in
+                [&self.options, &self.write_options].into_iter().filter_map(|options| options.get(option))
+            {
+                outputs.check_side_input(&Place::parse(session, path)?)?;
+            }
+            if let Some(path) = setting(session, option) {
+                outputs.check_side_input(&Place::parse(session, &path)?)?;
+            }
+        }
+        Ok(outputs)
+    }
+
+    fn mode(&self, session: &SessionState) -> Result<Mode> {
+        let overwrite = self.overwrite || overwrite_setting(session, &self.write_options)?;
+        match (self.is_folder(), self.append) {
+            (true, true) => {
+                plan_err!("rows can be added to a record file only, and {} is a folder", self.output)
+            }
+            (true, false) if overwrite => Ok(Mode::Overwrite),
+            (true, false) => Ok(Mode::NewFolder),
+            (false, true) => Ok(Mode::Append),
+            (false, false) => Ok(Mode::Replace),
+        }
+    }
+
+    fn descriptor_set_path(&self) -> String {
+        match self.is_folder() {
+            true => format!("{}/_descriptors.fds", self.output.trim_end_matches('/')),
+            false => format!("{}.fds", self.output),
+        }
+    }
+
+    /// The record file that rows are to be added to, as records, if it is there and not empty.
+    async fn open_output(
+        &self,
+        state: &SessionState,
+        format: OutputFormat,
+        statement: &Statement,
+    ) -> Result<Option<RecordTable>> {
         if !self.append {
             return Ok(None);
         }
-        if self.is_folder() || !matches!(format, OutputFormat::Records(_)) {
+        let OutputFormat::Records(extension) = format else {
             return plan_err!("rows can be added to a record file only, which {} is not", self.output);
-        }
-        let url = output_url(&self.output)?;
-        let found = state.runtime_env().object_store(&url)?.head(url.prefix()).await;
-        if !found.is_ok_and(|file| file.size > 0) {
+        };
+        if statement.existing().is_none() {
             return Ok(None);
         }
-        RecordTable::open(state, TableDefinition::new(url.as_str())).await.map(Some)
+        let url = statement.target().url();
+        let table = RecordTable::open_records(state, &TableDefinition::new(url.as_str())).await?;
+        let (found, added) = (table.format().connector().name(), connector(extension)?.name());
+        if found != added {
+            return plan_err!("{} is a {found} file, to which no {added} records can be added", self.output);
+        }
+        Ok(Some(table))
     }
 
-    /// The inputs as one table. Records that go to record files have their bytes as a column, if the rows go
-    /// `behind` none of another message type.
+    /// The output as the table of its columns.
+    async fn open_behind(&self, state: &SessionState) -> Result<RecordTable> {
+        let place = Place::parse(state, &self.output)?;
+        RecordTable::open(state, TableDefinition::new(place.url().as_str())).await
+    }
+
+    /// The inputs as one table. Records that go to record files stay as they are, unless columns of them are selected,
+    /// or the file that they go `behind` has records of another type.
     async fn open_input(
         &self,
         ctx: &SessionContext,
         format: OutputFormat,
         behind: Option<&RecordTable>,
+        without_bytes: bool,
     ) -> Result<Input> {
         let state = ctx.state();
         let is_foreign = |input: &String| {
@@ -223,49 +302,102 @@ impl Conversion {
             registry::connector(&extension).is_none() && OutputFormat::by_extension(input).is_some()
         };
         if self.inputs.iter().any(is_foreign) {
-            return Ok(Input { provider: self.foreign_input(ctx).await?, whole_records: None });
+            return Ok(Input { provider: self.foreign_input(ctx).await?, records: None });
         }
-        if matches!(format, OutputFormat::Records(_)) && self.select.is_none() {
-            let given = self.options.get("metadata_columns").map(str::to_string);
-            let others = given.or_else(|| setting(&state, "metadata_columns")).unwrap_or_default();
-            let columns = format!("{others},record");
-            let table =
-                self.open_records(&state, self.options.clone().with("metadata_columns", columns)).await?;
-            if behind.is_none_or(|behind| behind.proto_text() == table.proto_text()) {
-                let table = Arc::new(table);
-                return Ok(Input { provider: Arc::clone(&table) as _, whole_records: Some(table) });
+        if let (OutputFormat::Records(extension), None) = (format, &self.select) {
+            let named = without_bytes.then(|| connector(extension)).transpose()?;
+            let records = Arc::new(self.open_records(&state, named).await?);
+            let stay = match behind {
+                Some(behind) => self.are_of_type(&state, &records, behind).await?,
+                None => true,
+            };
+            if stay && self.predicate.is_none() && !self.judges_records(&state) {
+                return Ok(Input { provider: Arc::clone(&records) as _, records: Some(records) });
+            }
+            if stay {
+                let provider = self.open_with_records(&state).await?;
+                return Ok(Input { provider: Arc::new(provider), records: Some(records) });
             }
         }
-        let table = self.open_records(&state, self.options.clone()).await?;
-        Ok(Input { provider: Arc::new(table), whole_records: None })
+        let table = self.open_table(&state, self.options.clone()).await?;
+        Ok(Input { provider: Arc::new(table), records: None })
     }
 
-    async fn open_records(&self, state: &SessionState, options: Options) -> Result<RecordTable> {
-        let locations = self.inputs.clone();
-        RecordTable::open(state, TableDefinition { locations, options, ..Default::default() }).await
+    /// Whether `records` can follow those of `behind` as they are: those are of the same message type, or of none that
+    /// is known.
+    async fn are_of_type(
+        &self,
+        state: &SessionState,
+        records: &RecordTable,
+        behind: &RecordTable,
+    ) -> Result<bool> {
+        let Some(wanted) = behind.message_type() else { return Ok(true) };
+        let Some(given) = records.message_type() else {
+            return plan_err!(
+                "{} holds records of type {}, but the inputs do not say of what type theirs are: name it with \
+                 -o message_type=… and -o descriptor_set=… or -o proto=…",
+                self.output,
+                wanted.name
+            );
+        };
+        let one_is_a_name = wanted.descriptors.is_empty() || given.descriptors.is_empty();
+        if wanted == given || (one_is_a_name && wanted.name == given.name) {
+            return Ok(true);
+        }
+        let behind = self.open_behind(state).await?;
+        let table = self.open_table(state, self.options.clone()).await?;
+        Ok(behind.proto_text().is_some() && behind.proto_text() == table.proto_text())
+    }
+
+    /// Whether the options leave out records by what is in them.
+    fn judges_records(&self, state: &SessionState) -> bool {
+        JUDGING_OPTIONS.iter().any(|&(name, default)| {
+            let value = self.options.get(name).map(str::to_string).or_else(|| setting(state, name));
+            value.is_some_and(|value| !["", default].contains(&value.trim()))
+        })
+    }
+
+    /// The inputs as one table of their columns, and of the bytes of the records.
+    async fn open_with_records(&self, state: &SessionState) -> Result<RecordTable> {
+        let given = self.options.get("metadata_columns").map(str::to_string);
+        let others = given.or_else(|| setting(state, "metadata_columns")).unwrap_or_default();
+        let columns = format!("{others},record");
+        self.open_table(state, self.options.clone().with("metadata_columns", columns)).await
+    }
+
+    async fn open_table(&self, state: &SessionState, options: Options) -> Result<RecordTable> {
+        RecordTable::open(state, self.definition(options)).await
+    }
+
+    /// The inputs as records; of `connector` if it is given.
+    async fn open_records(
+        &self,
+        state: &SessionState,
+        connector: Option<&Arc<dyn Connector>>,
+    ) -> Result<RecordTable> {
+        let definition = self.definition(self.options.clone());
+        RecordTable::open_records(state, &TableDefinition { connector: connector.cloned(), ..definition })
+            .await
+    }
+
+    fn definition(&self, options: Options) -> TableDefinition {
+        TableDefinition { locations: self.inputs.clone(), options, ..Default::default() }
     }
 
     /// Inputs of DataFusion's own formats, and record files among them, as one table.
     async fn foreign_input(&self, ctx: &SessionContext) -> Result<Arc<dyn TableProvider>> {
+        let state = ctx.state();
         let mut all: Option<DataFrame> = None;
         for input in &self.inputs {
-            let extension = input.rsplit_once('.').map_or("", |(_, extension)| extension);
-            let one = match OutputFormat::by_extension(input) {
-                Some(OutputFormat::Parquet) => {
-                    let options = ParquetReadOptions { file_extension: extension, ..Default::default() };
-                    ctx.read_parquet(input, options).await?
+            let one = match listing_options(&state, input) {
+                Some(options) => {
+                    let path = locate(&state, input).await?;
+                    match open_foreign(&state, &path, Some(options)).await? {
+                        Some(table) => ctx.read_table(table)?,
+                        None => return plan_err!("no files at {input}"),
+                    }
                 }
-                Some(OutputFormat::Csv) => {
-                    ctx.read_csv(input, CsvReadOptions::new().file_extension(extension)).await?
-                }
-                Some(OutputFormat::Ndjson) => {
-                    ctx.read_json(input, JsonReadOptions::default().file_extension(extension)).await?
-                }
-                Some(OutputFormat::Arrow) => {
-                    let options = ArrowReadOptions { file_extension: extension, ..Default::default() };
-                    ctx.read_arrow(input, options).await?
-                }
-                _ => ctx.sql(&format!("SELECT * FROM '{}'", input.replace('\'', "''"))).await?,
+                None => ctx.sql(&format!("SELECT * FROM '{}'", input.replace('\'', "''"))).await?,
             };
             all = Some(match all {
                 Some(others) => others.union(one)?,
@@ -278,6 +410,25 @@ impl Conversion {
         }
     }
 
+    /// Checks that there are no options that nothing knows.
+    fn check_options(&self, format: OutputFormat) -> Result<()> {
+        self.options.reject_unknown(&registry::all_options()).map_err(external)?;
+        let known = match format {
+            OutputFormat::Records(extension) => registry::connector(extension)
+                .map_or(&[][..], |connector| registry::known_write_options(connector.as_ref())),
+            _ => match self.write_options.iter().next() {
+                Some((name, _)) => {
+                    return plan_err!(
+                        "option '{name}' is of writing record files, which {} is not",
+                        self.output
+                    );
+                }
+                None => &[],
+            },
+        };
+        self.write_options.reject_unknown(known).map_err(external)
+    }
+
     /// The writer of record files, of the messages of `table` if there is one.
     fn writer(
         &self,
@@ -286,9 +437,7 @@ impl Conversion {
         extension: &str,
         table: Option<&RecordTable>,
     ) -> Result<Arc<dyn Writer>> {
-        let Some(connector) = registry::connector(extension) else {
-            return plan_err!("'{extension}' is of no known record format");
-        };
+        let connector = connector(extension)?;
         let options = write_options(state, connector.as_ref(), &self.write_options);
         let of_table = table.and_then(|table| table.writer(connector.name(), schema, extension, &options));
         let of_other_format = || {
@@ -303,14 +452,43 @@ impl Conversion {
     }
 }
 
+fn connector(extension: &str) -> Result<&'static Arc<dyn Connector>> {
+    registry::connector(extension)
+        .ok_or_else(|| plan_datafusion_err!("'{extension}' is of no known record format"))
+}
+
+/// Options that leave out records by what is in them, unless they have these values.
+const JUDGING_OPTIONS: [(&str, &str); 2] = [("on_bad_record", "error"), ("required", "lenient")];
+
+/// How DataFusion reads files of one of its own formats, which the extension of `input` names.
+fn listing_options(state: &SessionState, input: &str) -> Option<ListingOptions> {
+    let (_, file_extension) = input.rsplit_once('.')?;
+    let (config, options) = (state.config(), state.default_table_options());
+    Some(match OutputFormat::by_extension(input)? {
+        OutputFormat::Parquet => {
+            ParquetReadOptions { file_extension, ..Default::default() }.to_listing_options(config, options)
+        }
+        OutputFormat::Csv => {
+            CsvReadOptions::new().file_extension(file_extension).to_listing_options(config, options)
+        }
+        OutputFormat::Ndjson => {
+            JsonReadOptions::default().file_extension(file_extension).to_listing_options(config, options)
+        }
+        OutputFormat::Arrow => {
+            ArrowReadOptions { file_extension, ..Default::default() }.to_listing_options(config, options)
+        }
+        OutputFormat::Records(_) => return None,
+    })
+}
+
 /// The column of whole records.
 const RECORD_COLUMN: &str = "\"_record\"";
 
 /// What is converted.
 struct Input {
     provider: Arc<dyn TableProvider>,
-    /// The same, if its records are written as they are.
-    whole_records: Option<Arc<RecordTable>>,
+    /// Its records, if they are written as they are.
+    records: Option<Arc<RecordTable>>,
 }
 
 /// A session like `state` whose scans give partitions of consecutive ranges, in the order of the files.
@@ -341,22 +519,42 @@ impl Prepared {
         &self.plan
     }
 
-    /// Converts. On an error nothing is left under the names of the outputs that were not complete.
+    /// Converts. On an error nothing is written, and what was there stays as it was.
     ///
     /// # Errors
     /// Whatever fails while reading, decoding, encoding or writing.
     pub async fn run(&self) -> Result<Summary> {
-        let files =
-            if self.conversion.is_folder() { self.write_folder().await? } else { self.write_file().await? };
-        Ok(Summary {
+        let begun = self.statement.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let statement = match begun {
+            Some(statement) => statement,
+            None => Statement::begin(&self.outputs.target, self.conversion.mode(&self.state)?).await?,
+        };
+        let partitions = self.plan.properties().partitioning.partition_count();
+        let (mut files, mut complete) = (1, Vec::new());
+        let outcome = if self.conversion.is_folder() {
+            files = partitions;
+            self.write_folder(&statement, partitions, &mut complete).await
+        } else {
+            let file = self.write(0..partitions, statement.upload(self.outputs.target.location())?).await;
+            file.map(|file| complete.push(file))
+        };
+        let summary = Summary {
             rows: self.progress.rows(),
             bytes_in: self.bytes_in,
             bytes_out: self.progress.bytes_written(),
             files,
             notes: notes(&self.plan, self.progress.written.losses()),
             lost: lost_regions(&self.plan),
-            descriptor_set: self.message_type().map(|message| (self.descriptor_set_path(), message.name)),
-        })
+            descriptor_set: self
+                .message_type()
+                .map(|message| (self.conversion.descriptor_set_path(), message.name)),
+        };
+        let outcome = match outcome {
+            Ok(()) => self.write_side_files(&statement, &summary, &mut complete).await,
+            Err(error) => Err(error),
+        };
+        statement.publish(complete, outcome.err()).await?;
+        Ok(summary)
     }
 
     /// The message type that is written too.
@@ -364,70 +562,55 @@ impl Prepared {
         self.writer.as_ref().filter(|_| self.conversion.write_descriptor_set)?.message_type()
     }
 
-    fn descriptor_set_path(&self) -> String {
-        let output = &self.conversion.output;
-        match self.conversion.is_folder() {
-            true => format!("{}/_descriptors.fds", output.trim_end_matches('/')),
-            false => format!("{output}.fds"),
+    /// Writes the descriptor set and the report, if there shall be any.
+    async fn write_side_files(
+        &self,
+        statement: &Statement,
+        summary: &Summary,
+        complete: &mut Vec<UnfinishedFile>,
+    ) -> Result<()> {
+        if let (Some(place), Some(message_type)) = (&self.outputs.descriptor_set, self.message_type()) {
+            let upload = match self.outputs.target.is_folder() {
+                true => statement.upload(place.location())?,
+                false => Upload::to(place)?,
+            };
+            complete.push(write_bytes(upload, message_type.descriptor_set()).await?);
         }
-    }
-
-    /// The descriptor set, if it is written too.
-    async fn write_descriptor_set(&self) -> Result<Option<UnfinishedFile>> {
-        let Some(message_type) = self.message_type() else { return Ok(None) };
-        let mut upload = begin_upload(&self.state, &self.descriptor_set_path())?;
-        let outcome = upload.write(message_type.descriptor_set()).await;
-        UnfinishedFile::new(upload, None, outcome).await.map(Some)
-    }
-
-    async fn write_file(&self) -> Result<usize> {
-        let partitions = self.plan.properties().partitioning.partition_count();
-        let file = self.write(0..partitions, &self.conversion.output).await?;
-        let files = self.write_descriptor_set().await?.into_iter().chain([file]);
-        publish(files.collect(), None).await?;
-        Ok(1)
-    }
-
-    async fn write_folder(&self) -> Result<usize> {
-        let folder = self.conversion.output.trim_end_matches('/');
-        let url = ListingTableUrl::parse(format!("{folder}/"))?;
-        if let Some(file) = list_files(&self.state, &url).await?.first() {
-            return plan_err!("the folder {folder} is not empty: it holds {}", file.name);
+        if let Some(place) = &self.outputs.report {
+            let report = format!("{:#}", summary.report());
+            complete.push(write_bytes(Upload::to(place)?, report.into()).await?);
         }
-        let partitions = self.plan.properties().partitioning.partition_count();
+        Ok(())
+    }
+
+    /// Writes a file for each partition. Those that are complete go to `complete`, even after an error.
+    async fn write_folder(
+        &self,
+        statement: &Statement,
+        partitions: usize,
+        complete: &mut Vec<UnfinishedFile>,
+    ) -> Result<()> {
         let extension = self.format.extension();
         let parts = (0..partitions).map(|partition| {
-            let path = format!("{folder}/part-{partition:05}.{extension}");
-            async move { self.write(partition..partition + 1, &path).await }
+            let location = statement.location(&format!("part-{partition:05}.{extension}"));
+            async move { self.write(partition..partition + 1, statement.upload(&location)?).await }
         });
         let mut parts = futures::stream::iter(parts).buffer_unordered(self.conversion.partitions.max(1));
-        let (mut complete, mut failed) = (Vec::new(), None);
         while let Some(part) = parts.next().await {
-            match part {
-                Ok(file) => complete.push(file),
-                Err(error) => {
-                    failed = Some(error);
-                    break;
-                }
-            }
+            complete.push(part?);
         }
-        drop(parts);
-        if failed.is_none() {
-            complete.extend(self.write_descriptor_set().await?);
-        }
-        publish(complete, failed).await?;
-        Ok(partitions)
+        Ok(())
     }
 
     /// Writes the rows of some partitions to one file.
-    async fn write(&self, partitions: Range<usize>, path: &str) -> Result<UnfinishedFile> {
-        let mut upload = begin_upload(&self.state, path)?;
+    async fn write(&self, partitions: Range<usize>, mut upload: Upload) -> Result<UnfinishedFile> {
         if let Some(writer) = &self.writer {
             return self.write_records(writer.as_ref(), partitions, upload).await;
         }
-        let encoder = FileEncoder::new(self.format, &self.plan.schema(), self.conversion.compression)?;
+        let encoding = self.format.encoding(self.conversion.compression)?;
+        let encoder = FileEncoder::new(&encoding, &self.plan.schema())?;
         let outcome = self.write_units(partitions, encoder, &mut upload).await;
-        UnfinishedFile::new(upload, None, outcome).await
+        UnfinishedFile::new(upload, outcome).await
     }
 
     /// Writes the rows of some partitions to one record file.
@@ -439,8 +622,7 @@ impl Prepared {
     ) -> Result<UnfinishedFile> {
         let workers = self.conversion.partitions.max(1);
         let batches = ordered::batches(&self.plan, &self.task, partitions, workers);
-        let mode = if self.conversion.append { Mode::Append } else { Mode::Create };
-        write_file(writer, batches, upload, mode, workers, &self.progress.written).await
+        write_file(writer, batches, upload, workers, &self.progress.written).await
     }
 
     async fn write_units(
@@ -463,6 +645,12 @@ impl Prepared {
         written.bytes.fetch_add(last.len() as u64, Ordering::Relaxed);
         upload.write(last).await
     }
+}
+
+/// Writes a small file.
+async fn write_bytes(mut upload: Upload, bytes: Vec<u8>) -> Result<UnfinishedFile> {
+    let outcome = upload.write(bytes).await;
+    UnfinishedFile::new(upload, outcome).await
 }
 
 impl Progress {

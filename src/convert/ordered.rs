@@ -13,7 +13,7 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use tokio::sync::mpsc;
 
-use super::formats::{Encoded, NewUnit};
+use crate::encode::{Encoded, NewUnit};
 
 /// Batches or encoded units that a partition may be ahead of its turn.
 const AHEAD: usize = 2;
@@ -111,26 +111,21 @@ async fn encode_partition(
     sender: &mpsc::Sender<Result<Encoded>>,
 ) -> Result<()> {
     let mut batches = plan.execute(partition, task)?;
-    let mut unit = None;
+    let mut unit = new_unit()?;
     while let Some(batch) = batches.try_next().await? {
-        if batch.num_rows() == 0 {
-            continue;
-        }
-        let mut open = match unit.take() {
-            Some(open) => open,
-            None => new_unit()?,
-        };
-        open.push(&batch)?;
-        if !open.is_full() {
-            unit = Some(open);
-        } else if sender.send(Ok(open.finish()?)).await.is_err() {
-            return Ok(());
+        for piece in unit.pieces(&batch)? {
+            unit.push(&piece)?;
+            if unit.is_full() {
+                let full = std::mem::replace(&mut unit, new_unit()?);
+                if sender.send(Ok(full.finish()?)).await.is_err() {
+                    return Ok(());
+                }
+            }
         }
     }
-    if let Some(open) = unit {
-        let last = open.finish()?;
+    if !unit.is_empty() {
         // As above: nobody waits for what is left.
-        let _ = sender.send(Ok(last)).await;
+        let _ = sender.send(Ok(unit.finish()?)).await;
     }
     Ok(())
 }

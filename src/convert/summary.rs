@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use recordfusion_core::LostRegion;
+use serde_json::json;
 
 use crate::datasource::RecordSource;
 use crate::registry;
@@ -27,6 +28,26 @@ pub struct Summary {
     pub lost: Vec<(String, LostRegion)>,
     /// Path and message type of the descriptor set that was written too.
     pub descriptor_set: Option<(String, String)>,
+}
+
+impl Summary {
+    /// What was converted and what was lost, for programs.
+    pub fn report(&self) -> serde_json::Value {
+        let lost = self.lost.iter().map(|(file, region)| {
+            let LostRegion { begin, end, reason } = region;
+            json!({ "file": file, "begin": begin, "end": end, "bytes": region.bytes(), "reason": reason })
+        });
+        let notes: serde_json::Map<_, _> =
+            self.notes.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
+        json!({
+            "rows": self.rows,
+            "bytes_in": self.bytes_in,
+            "bytes_out": self.bytes_out,
+            "files": self.files,
+            "notes": notes,
+            "lost": lost.collect::<Vec<_>>(),
+        })
+    }
 }
 
 /// The counters that tell of values that were not read as they are, and those of `losses` in writing; only those

@@ -19,13 +19,15 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::physical_expr::LexRequirement;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
-use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table};
+use recordfusion_core::{Connector, OptionInfo, Options, RecordFile, Table, Writer};
 
+use super::destination::Destination;
 use super::settings::{NAMESPACE, table_options, write_options};
 use super::sink::RecordSink;
 use super::{RANGE, RecordSource, external};
 use crate::capabilities::{writing, writing_of_table};
 use crate::registry;
+use crate::write::OVERWRITE;
 
 /// A connector with its options, and the table they were opened to.
 ///
@@ -85,14 +87,14 @@ impl RecordFormat {
     ///
     /// # Errors
     /// All that can be wrong without looking at rows.
-    pub(super) fn sink(&self, session: &dyn Session, config: FileSinkConfig) -> Result<RecordSink> {
-        if config.insert_op != InsertOp::Append {
+    pub(super) fn sink(&self, session: &dyn Session, destination: Destination) -> Result<RecordSink> {
+        if destination.config.insert_op != InsertOp::Append {
             return not_impl_err!(
                 "{} files can be added to a table, but not replaced",
                 self.connector.name()
             );
         }
-        let schema = get_writer_schema(&config);
+        let schema = get_writer_schema(&destination.config);
         let options = write_options(session, self.connector.as_ref(), &self.write_options);
         let writer = match &self.table {
             Some(table) => writing_of_table(self.connector.as_ref(), table.as_ref())
@@ -100,7 +102,18 @@ impl RecordFormat {
             None => writing(self.connector.as_ref())
                 .and_then(|writing| writing.writer(&schema, self.extension, &options, None)),
         };
-        Ok(RecordSink::new(config, writer.map_err(external)?, self.connector.name()))
+        Ok(RecordSink::new(destination, writer.map_err(external)?, self.clone(), options))
+    }
+
+    /// A writer of rows of `schema` as further records of `file`.
+    pub(super) async fn writer_behind(
+        &self,
+        file: RecordFile,
+        schema: &SchemaRef,
+        options: &Options,
+    ) -> recordfusion_core::Result<Arc<dyn Writer>> {
+        let table = self.connector.open(&[file], &self.options).await?;
+        writing_of_table(self.connector.as_ref(), table.as_ref())?.writer(schema, self.extension, options)
     }
 }
 
@@ -165,7 +178,8 @@ impl FileFormat for RecordFormat {
         config: FileSinkConfig,
         order: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(DataSinkExec::new(input, Arc::new(self.sink(state, config)?), order)))
+        let destination = Destination::of_statement(state, config, &self.write_options)?;
+        Ok(Arc::new(DataSinkExec::new(input, Arc::new(self.sink(state, destination)?), order)))
     }
 
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
@@ -236,7 +250,7 @@ pub(super) fn statement_options(
             "the path says whether one file is written or several: one that ends in / is a folder of files"
         );
     }
-    let known = [connector.options(), registry::known_write_options(connector), &[RANGE]].concat();
+    let known = [connector.options(), registry::known_write_options(connector), &[RANGE, OVERWRITE]].concat();
     options.reject_unknown(&known).map_err(external)?;
     Ok(options)
 }

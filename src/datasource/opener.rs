@@ -10,12 +10,13 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr_adapter::{BatchAdapter, BatchAdapterFactory};
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, future, stream};
 use object_store::ObjectStore;
 use recordfusion_core::{ColumnProjection, Projection, RecordFile, ScanRequest, Selection};
 
 use super::files::describe_location;
 use super::filter::ScanFilter;
+use super::limit::RowCount;
 use super::metrics::ScanMetrics;
 use super::{RecordFormat, external};
 
@@ -29,7 +30,8 @@ pub(super) struct RecordOpener {
     pub(super) columns: FileColumns,
     /// What rows to give out, and the columns that it looks at.
     pub(super) filter: Option<(Arc<dyn PhysicalExpr>, FileColumns)>,
-    pub(super) limit: Option<usize>,
+    /// The most rows to give out, and how many all partitions gave.
+    pub(super) limit: Option<(usize, Arc<RowCount>)>,
     pub(super) batch_size: usize,
     pub(super) metrics: ScanMetrics,
 }
@@ -43,6 +45,9 @@ pub(super) struct FileColumns {
 
 impl FileOpener for RecordOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
+        if self.limit.as_ref().is_some_and(|(_, given)| given.is_enough()) {
+            return Ok(future::ready(Ok(stream::empty().boxed())).boxed());
+        }
         let opener = self.clone();
         let range = match &file.range {
             Some(range) => {
@@ -67,7 +72,7 @@ impl RecordOpener {
         self,
         file: RecordFile,
         range: std::ops::Range<u64>,
-    ) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch>>> {
+    ) -> Result<stream::BoxStream<'static, Result<RecordBatch>>> {
         let table = self.format.table_of(&file).await.map_err(external)?;
         let (projection, adapter) = self.columns.of_file(table.schema(), &file.name)?;
         let filter = match &self.filter {
@@ -83,7 +88,7 @@ impl RecordOpener {
             range,
             projection,
             filter,
-            limit: self.limit,
+            limit: self.limit.as_ref().map(|(limit, _)| *limit),
             batch_size: self.batch_size.max(1),
             counters: Arc::clone(self.metrics.counters()),
         };
@@ -96,7 +101,10 @@ impl RecordOpener {
                 None => Ok(batch),
             }
         });
-        Ok(batches.boxed())
+        Ok(match self.limit {
+            Some((_, given)) => given.limited(batches.boxed()),
+            None => batches.boxed(),
+        })
     }
 }
 

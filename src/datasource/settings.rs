@@ -13,6 +13,7 @@ use recordfusion_core::{Connector, OptionInfo, Options};
 use super::format::options_of;
 use super::{RANGE, external, range_option};
 use crate::registry;
+use crate::write::{OVERWRITE, overwrite_option};
 
 /// What the settings' names begin with, before a dot.
 pub(super) const NAMESPACE: &str = "recordfusion";
@@ -118,14 +119,27 @@ pub(crate) fn setting(session: &dyn Session, name: &str) -> Option<String> {
     settings(session)?.current.get(name).map(str::to_string)
 }
 
+/// One option alone, as it is given, or else as the session has it.
+pub(crate) fn given_or_set(session: &dyn Session, given: &Options, option: OptionInfo) -> Options {
+    let value = given.get(option.name).map(str::to_string).or_else(|| setting(session, option.name));
+    Options::new().with(option.name, value.unwrap_or_default())
+}
+
 /// The byte range that `given` options or else the session's settings ask for.
 ///
 /// # Errors
 /// Text that is no range.
 pub(crate) fn range_setting(session: &dyn Session, given: &Options) -> Result<Option<Range<u64>>> {
-    let text = given.get(RANGE.name).map(str::to_string).or_else(|| setting(session, RANGE.name));
-    let option = Options::new().with(RANGE.name, text.unwrap_or_default());
-    range_option(&option).map_err(external)
+    range_option(&given_or_set(session, given, RANGE)).map_err(external)
+}
+
+/// Whether `given` options or else the session's settings ask to replace the files of a folder.
+///
+/// # Errors
+/// Text that is neither `true` nor `false`.
+pub(crate) fn overwrite_setting(session: &dyn Session, given: &Options) -> Result<bool> {
+    let text = given.get(OVERWRITE.name).map(str::to_string).or_else(|| setting(session, OVERWRITE.name));
+    overwrite_option(&Options::new().with(OVERWRITE.name, text.unwrap_or_default())).map_err(external)
 }
 
 /// Like `SessionContext::execute_logical_plan`, and executes `RESET recordfusion.<option>`: DataFusion has

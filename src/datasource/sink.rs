@@ -1,66 +1,78 @@
-//! The `FileSink`: what a query gives as record files.
+//! The `DataSink`: what a query gives as record files.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::runtime::{JoinSet, SpawnedTask};
-use datafusion::datasource::file_format::write::demux::DemuxedStreamReceiver;
-use datafusion::datasource::physical_plan::{FileSink, FileSinkConfig};
+use datafusion::datasource::file_format::write::get_writer_schema;
 use datafusion::datasource::sink::DataSink;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType};
-use futures::{StreamExt, stream};
-use object_store::ObjectStore;
-use recordfusion_core::Writer;
+use futures::FutureExt;
+use recordfusion_core::{Options, RecordFile, Writer};
 
+use super::destination::{Destination, count};
 use super::files::describe_location;
-use crate::write::{Mode, Upload, Written, publish, write_file};
+use super::{RecordFormat, external};
+use crate::write::{Mode, Statement, Written, write_file};
 
 /// Writes the files of one statement. None of them is seen before all are complete.
 #[derive(Debug)]
 pub(super) struct RecordSink {
-    config: FileSinkConfig,
+    destination: Destination,
     writer: Arc<dyn Writer>,
-    /// The format's name.
-    format: &'static str,
-    /// What becomes of files that are there already.
-    mode: Mode,
+    /// The file whose type the writer is of, if rows go behind it.
+    known: Option<RecordFile>,
+    format: RecordFormat,
+    /// Of writing.
+    options: Options,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl RecordSink {
-    pub(super) fn new(config: FileSinkConfig, writer: Arc<dyn Writer>, format: &'static str) -> Self {
-        Self { config, writer, format, mode: Mode::Create, metrics: ExecutionPlanMetricsSet::new() }
+    pub(super) fn new(
+        destination: Destination,
+        writer: Arc<dyn Writer>,
+        format: RecordFormat,
+        options: Options,
+    ) -> Self {
+        let metrics = ExecutionPlanMetricsSet::new();
+        Self { destination, writer, known: None, format, options, metrics }
     }
 
-    /// Writes rows behind those of a file that is there already.
-    pub(super) fn appending(self) -> Self {
-        Self { mode: Mode::Append, ..self }
+    /// The writer was made for this file.
+    pub(super) fn with_known(self, file: RecordFile) -> Self {
+        Self { known: Some(file), ..self }
     }
 
-    fn count(&self, written: &Written, files: usize) {
-        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let all = [
-            ("rows_written", value(&written.rows)),
-            ("bytes_written", value(&written.bytes)),
-            ("files_written", files as u64),
-        ];
-        for (name, value) in all.into_iter().chain(written.losses()) {
-            let value = usize::try_from(value).unwrap_or(usize::MAX);
-            MetricBuilder::new(&self.metrics).global_counter(name).add(value);
+    /// The writer of the file that rows go behind: others may have replaced it since the statement was planned.
+    async fn writer_of(&self, statement: &Statement) -> Result<Arc<dyn Writer>> {
+        let Some(file) = statement.existing() else { return Ok(Arc::clone(&self.writer)) };
+        let is_known = |known: &RecordFile| known.size == file.size && known.e_tag == file.e_tag;
+        if file.e_tag.is_some() && self.known.as_ref().is_some_and(is_known) {
+            return Ok(Arc::clone(&self.writer));
         }
+        let config = &self.destination.config;
+        let file = RecordFile {
+            store: Arc::clone(self.destination.place.store()),
+            location: file.location.clone(),
+            size: file.size,
+            name: describe_location(&config.object_store_url, &file.location),
+            e_tag: file.e_tag.clone(),
+        };
+        let schema = get_writer_schema(config);
+        self.format.writer_behind(file, &schema, &self.options).await.map_err(external)
     }
 }
 
 impl DisplayAs for RecordSink {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let append = if self.mode == Mode::Append { ", append" } else { "" };
-        write!(f, "RecordSink: format={}{append}", self.format)
+        let append = if self.destination.mode == Mode::Append { ", append" } else { "" };
+        write!(f, "RecordSink: format={}{append}", self.format.connector().name())
     }
 }
 
@@ -71,53 +83,20 @@ impl DataSink for RecordSink {
     }
 
     fn schema(&self) -> &SchemaRef {
-        self.config.output_schema()
+        self.destination.config.output_schema()
     }
 
     async fn write_all(&self, data: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
-        FileSink::write_all(self, data, context).await
-    }
-}
-
-#[async_trait]
-impl FileSink for RecordSink {
-    fn config(&self) -> &FileSinkConfig {
-        &self.config
-    }
-
-    async fn spawn_writer_tasks_and_join(
-        &self,
-        context: &Arc<TaskContext>,
-        demux: SpawnedTask<Result<()>>,
-        mut files: DemuxedStreamReceiver,
-        store: Arc<dyn ObjectStore>,
-    ) -> Result<u64> {
+        let statement = Statement::begin(&self.destination.place, self.destination.mode).await?;
+        let writer = self.writer_of(&statement).await?;
         let workers = context.session_config().target_partitions();
         let written = Arc::new(Written::default());
-        let mut writing = JoinSet::new();
-        while let Some((path, mut batches)) = files.recv().await {
-            let name = describe_location(&self.config.object_store_url, &path);
-            let upload = Upload::new(Arc::clone(&store), path, name);
-            let (writer, written) = (Arc::clone(&self.writer), Arc::clone(&written));
-            let mode = self.mode;
-            writing.spawn(async move {
-                let batches = stream::poll_fn(|context| batches.poll_recv(context)).map(Ok);
-                write_file(writer.as_ref(), batches, upload, mode, workers, &written).await
-            });
-        }
-        let (mut complete, mut failed) = (Vec::new(), None);
-        while let Some(file) = writing.join_next().await {
-            match file.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error))).flatten() {
-                Ok(file) => complete.push(file),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        // A query that failed ends the files too early: its error comes first.
-        let demuxed = demux.join_unwind().await;
-        let outcome = demuxed.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error))).flatten();
-        let files = complete.len();
-        publish(complete, outcome.err().or(failed)).await?;
-        self.count(&written, files);
+        let write = |upload, batches| {
+            let (writer, written) = (Arc::clone(&writer), Arc::clone(&written));
+            async move { write_file(writer.as_ref(), batches, upload, workers, &written).await }.boxed()
+        };
+        let files = self.destination.write(statement, data, context, write).await?;
+        count(&self.metrics, &written, files);
         Ok(written.rows.load(Ordering::Relaxed))
     }
 }

@@ -24,6 +24,7 @@ use recordfusion_core::{LostRegions, Selection};
 
 use super::RecordFormat;
 use super::filter::{self, is_applicable};
+use super::limit::Executions;
 use super::metrics::ScanMetrics;
 use super::opener::{FileColumns, RecordOpener};
 use super::projection::selections;
@@ -41,6 +42,7 @@ pub struct RecordSource {
     batch_size: usize,
     metrics: ExecutionPlanMetricsSet,
     lost_regions: Arc<LostRegions>,
+    executions: Executions,
 }
 
 impl RecordSource {
@@ -54,6 +56,7 @@ impl RecordSource {
             batch_size: 8192,
             metrics: ExecutionPlanMetricsSet::new(),
             lost_regions: Arc::default(),
+            executions: Executions::default(),
         }
     }
 
@@ -100,7 +103,7 @@ impl FileSource for RecordSource {
                 Some(filter) => Some((Arc::clone(filter), self.filter_columns(filter)?)),
                 None => None,
             },
-            limit: config.limit,
+            limit: config.limit.map(|limit| (limit, self.executions.join(partition, limit))),
             batch_size: self.batch_size,
             metrics: ScanMetrics::new(
                 self.format.connector().as_ref(),
@@ -159,6 +162,10 @@ impl FileSource for RecordSource {
         output_ordering: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
+        if self.filter.is_none() && config.limit.is_some_and(|limit| limit <= self.batch_size) {
+            // The first file has the rows most likely: other partitions would read for nothing.
+            return Ok(None);
+        }
         let groups = FileGroupPartitioner::new()
             .with_target_partitions(target_partitions)
             .with_repartition_file_min_size(repartition_file_min_size)

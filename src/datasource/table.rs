@@ -7,11 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::SchemaExt;
-use datafusion::common::{plan_datafusion_err, plan_err, project_schema};
+use datafusion::common::{SchemaExt, plan_datafusion_err, plan_err, project_schema};
 use datafusion::datasource::TableType;
 use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, pruned_partition_list};
+use datafusion::datasource::listing::helpers::expr_applicable_for_cols;
 use datafusion::datasource::listing::{ListingTableUrl, PartitionedFile};
 use datafusion::datasource::physical_plan::{
     FileGroup, FileOutputMode, FileScanConfigBuilder, FileSinkConfig,
@@ -23,18 +22,20 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
-use futures::TryStreamExt;
 use object_store::path::Path;
-use recordfusion_core::{Connector, MessageType, Options, RecordFile, Table, Writer};
+use recordfusion_core::{Connector, MessageType, OnCorruption, Options, RecordFile, Table, Writer};
 
-use super::files::{
-    forget_listing, is_hidden, list_files, listing_error, partition_columns, recognise_files,
-};
+use super::destination::Destination;
+use super::files::{describe_location, partition_columns, partition_values, recognise_files};
+use super::listing::{list_files, list_objects};
+use super::location::locate;
+use super::partitions::matching;
 use super::range::set_range;
-use super::settings::table_options;
-use super::{RecordFormat, external, range_setting};
-use crate::capabilities::writing_of_table;
+use super::settings::{given_or_set, table_options};
+use super::{RANGE, RecordFormat, external, range_setting};
+use crate::capabilities::{byte_records, writing_of_table};
 use crate::registry;
+use crate::write::{Mode, Place};
 
 /// What a table of record files is made of; everything but the locations may be left to the files.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +71,15 @@ impl TableDefinition {
     }
 }
 
+/// What a table shows of its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// What is in them.
+    Columns,
+    /// Their bytes.
+    Records,
+}
+
 /// Record files as one table.
 ///
 /// The files' descriptors are read once, when the table is opened; the files are listed anew for every
@@ -97,14 +107,19 @@ impl RecordTable {
     pub async fn open(session: &dyn Session, definition: TableDefinition) -> Result<Self> {
         match Self::try_open(session, &definition).await? {
             Some(table) => Ok(table),
-            None => {
-                let known: Vec<_> = registry::connectors().iter().map(|c| c.name()).collect();
-                plan_err!(
-                    "{} is of no known record format ({})",
-                    definition.locations.join(", "),
-                    known.join(", ")
-                )
-            }
+            None => unknown_format(&definition),
+        }
+    }
+
+    /// The files of `definition` as records that are not looked into: the one column `_record` has the bytes of each.
+    /// Files without any bytes have no records; if there are no others, their connector is the one named.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`], but none for what the records or their descriptors are.
+    pub(crate) async fn open_records(session: &dyn Session, definition: &TableDefinition) -> Result<Self> {
+        match Self::try_open_as(session, definition, Content::Records).await? {
+            Some(table) => Ok(table),
+            None => unknown_format(definition),
         }
     }
 
@@ -113,7 +128,15 @@ impl RecordTable {
         session: &dyn Session,
         definition: &TableDefinition,
     ) -> Result<Option<Self>> {
-        let paths = parse_locations(&definition.locations)?;
+        Self::try_open_as(session, definition, Content::Columns).await
+    }
+
+    async fn try_open_as(
+        session: &dyn Session,
+        definition: &TableDefinition,
+        content: Content,
+    ) -> Result<Option<Self>> {
+        let paths = locations(session, &definition.locations).await?;
         let mut files = vec![];
         let mut partitions: Option<Vec<(String, DataType)>> = None;
         for path in &paths {
@@ -126,7 +149,8 @@ impl RecordTable {
                 (None, declared) => declared.clone(),
             };
             if !found.is_empty() || partitions.is_none() {
-                partitions = Some(partition_columns(path, &found, declared.as_deref())?);
+                let locations = found.iter().map(|file| &file.location);
+                partitions = Some(partition_columns(path, locations, declared.as_deref())?);
             }
             files.extend(found);
         }
@@ -135,26 +159,36 @@ impl RecordTable {
         if files.is_empty() && !may_be_empty {
             return nothing_found(definition, &files);
         }
-        let Some(connector) = recognise_files(&files, definition.connector.as_ref()).await? else {
+        let on_corruption = given_or_set(session, &definition.options, OnCorruption::OPTION);
+        let on_corruption = OnCorruption::from_options(&on_corruption).map_err(external)?;
+        let recognised = recognise_files(&files, definition.connector.as_ref(), on_corruption).await?;
+        let Some(connector) = recognised else {
             return if files.iter().all(|file| file.size == 0) {
                 nothing_found(definition, &files)
             } else {
                 Ok(None)
             };
         };
+        let write_options = registry::known_write_options(connector.as_ref());
+        let known = [connector.options(), write_options, &[RANGE]].concat();
+        definition.options.reject_unknown(&known).map_err(external)?;
         let range = range_setting(session, &definition.options)?;
         if range.is_some() {
             check_single(&files)?;
         }
         let options = table_options(session, connector.as_ref(), &definition.options);
         let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
-        if with_data.is_empty() && definition.columns.is_none() && options == Options::new() {
-            return nothing_found(definition, &files);
-        }
-        let table = match (with_data.is_empty(), &definition.columns) {
-            (true, Some(_)) if options == Options::new() => None,
-            _ => Some(connector.open(&with_data, &options).await.map_err(external)?),
+        let says_nothing = with_data.is_empty() && options == Options::new();
+        let table = match (content, &definition.columns) {
+            (Content::Records, _) => {
+                let records = byte_records(connector.as_ref()).map_err(external)?;
+                Some(records.open_records(&with_data, &options).await)
+            }
+            (Content::Columns, None) if says_nothing => return nothing_found(definition, &files),
+            (Content::Columns, Some(_)) if says_nothing => None,
+            (Content::Columns, _) => Some(connector.open(&with_data, &options).await),
         };
+        let table = table.transpose().map_err(external)?;
         let extension = definition.extension.or_else(|| known_extension(connector.as_ref(), &files));
         let format = RecordFormat::new(connector, options).with_write_options(definition.options.clone());
         let format = extension.into_iter().fold(format, RecordFormat::with_extension);
@@ -194,7 +228,7 @@ impl RecordTable {
             return plan_err!("column '{name}' is both a partition column and a column of the files");
         }
         let fields =
-            partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), false)));
+            partition_columns.iter().map(|(name, kind)| Arc::new(Field::new(name, kind.clone(), true)));
         let schema =
             TableSchema::builder(file_schema).with_table_partition_cols(fields.collect::<Vec<_>>()).build();
         let format = match &table {
@@ -239,7 +273,17 @@ impl RecordTable {
 
     /// The message type and all that it needs as .proto text, if the records are messages.
     pub fn proto_text(&self) -> Option<String> {
-        Some(self.table.as_ref()?.messages()?.proto_text())
+        self.table.as_ref()?.messages()?.proto_text()
+    }
+
+    /// What to do about rows of other columns than this table's, if its records are bytes.
+    pub fn insert_hint(&self) -> Option<&'static str> {
+        const HINT: &str = ". The records that are there are bytes, since their message type is not known: name it \
+            with the options message_type and descriptor_set or proto of the table, insert a single column of whole \
+            records, or copy those of record files as they are with `recordfusion convert --append`";
+        let table = self.table.as_ref()?;
+        let is_bytes = matches!(&table.schema().fields()[..], [only] if only.name() == "record");
+        (is_bytes && table.messages().is_none()).then_some(HINT)
     }
 
     /// The names of the Hive partition columns.
@@ -250,16 +294,13 @@ impl RecordTable {
     async fn files_to_scan(&self, session: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
         let mut all = vec![];
         for path in &self.paths {
-            forget_listing(session, path);
-            let store = session.runtime_env().object_store(path)?;
-            let files =
-                pruned_partition_list(session, store.as_ref(), path, filters, "", &self.partition_columns)
-                    .await
-                    .map_err(|error| listing_error(path, error))?;
-            let files: Vec<PartitionedFile> =
-                files.try_collect().await.map_err(|error| listing_error(path, error))?;
-            all.extend(files.into_iter().filter(|file| !is_hidden(path, &file.object_meta.location)));
+            let objects = list_objects(session, path).await?;
+            for object in objects.into_iter().filter(|object| object.size > 0) {
+                let values = partition_values(path, &object.location, &self.partition_columns)?;
+                all.push(PartitionedFile::from(object).with_partition_values(values));
+            }
         }
+        let mut all = matching(session, all, &self.partition_columns, filters)?;
         all.sort_by(|a, b| a.object_meta.location.cmp(&b.object_meta.location));
         self.check_named(&all)?;
         Ok(all)
@@ -323,7 +364,10 @@ impl TableProvider for RecordTable {
         let Some(path) = self.paths.first().filter(|_| !files.is_empty()) else {
             return Ok(Arc::new(EmptyExec::new(project_schema(&self.schema(), projection)?)));
         };
-        let groups = FileGroup::new(files).split_files(session.config().target_partitions());
+        // A few rows of any files come from the first of them most likely.
+        let is_small = limit.is_some_and(|limit| limit <= session.config().batch_size());
+        let partitions = if is_small { 1 } else { session.config().target_partitions() };
+        let groups = FileGroup::new(files).split_files(partitions);
         let source = self.format.file_source(self.schema.clone());
         let config = FileScanConfigBuilder::new(path.object_store(), source)
             .with_file_groups(groups)
@@ -340,7 +384,10 @@ impl TableProvider for RecordTable {
         input: Arc<dyn ExecutionPlan>,
         insert_op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.schema().logically_equivalent_names_and_types(&input.schema())?;
+        self.schema().logically_equivalent_names_and_types(&input.schema()).map_err(|error| {
+            let hint = self.insert_hint().unwrap_or_default();
+            plan_datafusion_err!("{}{hint}", error.message())
+        })?;
         if self.range.is_some() {
             return plan_err!("rows cannot be inserted into a table that is a range of a file");
         }
@@ -354,11 +401,11 @@ impl TableProvider for RecordTable {
                 "rows can be inserted into one folder or one file, not into those of a pattern"
             );
         }
-        let mode = match path.is_collection() {
-            true => FileOutputMode::Directory,
-            false if self.partition_columns.is_empty() => FileOutputMode::SingleFile,
-            false => return plan_err!("{path} is a file of one partition: insert into its folder"),
-        };
+        if !path.is_collection() && !self.partition_columns.is_empty() {
+            return plan_err!("{path} is a file of one partition: insert into its folder");
+        }
+        let place = Place::of(session, path, &describe_location(&path.object_store(), path.prefix()))?;
+        let mode = if place.is_folder() { Mode::Add } else { Mode::Append };
         let config = FileSinkConfig {
             original_url: path.to_string(),
             object_store_url: path.object_store(),
@@ -369,16 +416,22 @@ impl TableProvider for RecordTable {
             insert_op,
             keep_partition_by_columns: false,
             file_extension: self.format.get_ext(),
-            file_output_mode: mode,
+            file_output_mode: FileOutputMode::Automatic,
         };
-        let sink = self.format.sink(session, config)?;
-        let sink = if path.is_collection() { sink } else { sink.appending() };
+        let sink = self.format.sink(session, Destination::new(config, place, mode)?)?;
+        let sink = match self.named.as_slice() {
+            [file] => sink.with_known(file.clone()),
+            _ => sink,
+        };
         Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), None)))
     }
 }
 
-fn parse_locations(locations: &[String]) -> Result<Vec<ListingTableUrl>> {
-    let paths = locations.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>>>()?;
+async fn locations(session: &dyn Session, texts: &[String]) -> Result<Vec<ListingTableUrl>> {
+    let mut paths = Vec::with_capacity(texts.len());
+    for text in texts {
+        paths.push(locate(session, text).await?);
+    }
     let Some(first) = paths.first() else { return plan_err!("a table needs at least one location") };
     match paths.iter().find(|path| path.object_store() != first.object_store()) {
         Some(other) => {
@@ -388,9 +441,17 @@ fn parse_locations(locations: &[String]) -> Result<Vec<ListingTableUrl>> {
     }
 }
 
+fn unknown_format<T>(definition: &TableDefinition) -> Result<T> {
+    let known: Vec<_> = registry::connectors().iter().map(|connector| connector.name()).collect();
+    plan_err!("{} is of no known record format ({})", definition.locations.join(", "), known.join(", "))
+}
+
 fn nothing_found<T>(definition: &TableDefinition, files: &[RecordFile]) -> Result<T> {
     let locations = definition.locations.join(", ");
     Err(match files.len() {
+        0 if locations.contains('*') => plan_datafusion_err!(
+            "no files at {locations} (* stands for names in one folder: ** would look into folders below)"
+        ),
         0 => plan_datafusion_err!("no files at {locations}"),
         1 => plan_datafusion_err!("{locations} is empty (0 bytes), so it does not say what its columns are"),
         n => plan_datafusion_err!(

@@ -12,8 +12,9 @@ use futures::{Stream, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStoreExt};
 use recordfusion_core::{Assembler, ChunkJob, EncodedChunk, Writer};
 
-use super::{UnfinishedFile, Upload};
+use super::Upload;
 use crate::datasource::external;
+use crate::encode::columnar_pieces;
 
 /// How much was written so far; it may be read meanwhile.
 #[derive(Debug, Default)]
@@ -41,16 +42,32 @@ impl Written {
     }
 }
 
-/// Whether a file that is there already is replaced, or gets more rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// A new file, instead of any other.
-    Create,
-    /// What the file has, and the rows behind it. A file that is empty or not there becomes a new one.
-    Append,
+/// A file with all its bytes that nobody sees yet. One that is dropped is given up.
+#[must_use]
+pub(crate) struct UnfinishedFile(pub(super) Upload);
+
+impl UnfinishedFile {
+    /// The file of `upload`, once all its bytes are staged.
+    ///
+    /// # Errors
+    /// The `outcome` of writing, or the store's; then the upload is given up.
+    pub(crate) async fn new(mut upload: Upload, outcome: Result<()>) -> Result<Self> {
+        let settled = match outcome {
+            Ok(()) => upload.settle().await,
+            Err(error) => Err(error),
+        };
+        match settled {
+            Ok(()) => Ok(Self(upload)),
+            Err(error) => {
+                upload.abort().await;
+                Err(error)
+            }
+        }
+    }
 }
 
-/// Writes `batches` as a file, with about `workers` chunks being encoded at a time.
+/// Writes `batches` as a file, behind what it has if rows are added to one, with about `workers` chunks being encoded
+/// at a time.
 ///
 /// # Errors
 /// Whatever the batches, the format or the store fail with, and a file that nothing can be added to; then the
@@ -59,33 +76,18 @@ pub(crate) async fn write_file(
     writer: &dyn Writer,
     batches: impl Stream<Item = Result<RecordBatch>> + Unpin,
     mut upload: Upload,
-    mode: Mode,
     workers: usize,
     written: &Written,
 ) -> Result<UnfinishedFile> {
-    let existing = match mode {
-        Mode::Create => None,
-        Mode::Append => existing(&mut upload).await?,
-    };
-    let assembler = match &existing {
+    let assembler = match upload.existing().cloned() {
         None => writer.assembler().map_err(external),
-        Some(file) => copy(writer, file, &mut upload).await,
+        Some(file) => copy(writer, &file, &mut upload).await,
     };
     let outcome = match assembler {
         Ok(assembler) => write_chunks(writer, assembler, batches, &mut upload, workers, written).await,
         Err(error) => Err(error),
     };
-    UnfinishedFile::new(upload, existing, outcome).await
-}
-
-/// The file at the upload's place, if there is one that has bytes.
-async fn existing(upload: &mut Upload) -> Result<Option<ObjectMeta>> {
-    let (store, location) = upload.location();
-    match store.head(location).await {
-        Ok(file) => Ok(Some(file).filter(|file| file.size > 0)),
-        Err(object_store::Error::NotFound { .. }) => Ok(None),
-        Err(error) => Err(upload.describe(error)),
-    }
+    UnfinishedFile::new(upload, outcome).await
 }
 
 /// Copies what is there, and gives what puts chunks behind it.
@@ -124,10 +126,12 @@ async fn write_chunks(
     let most_running = writer.parallelism().unwrap_or(if workers > 1 { workers + 1 } else { 1 });
     let mut file = Chunks { assembler, upload, running: VecDeque::new(), most_running, written };
     let first = file.assembler.begin().map_err(external)?;
-    file.put(first).await?;
+    file.put_with_more(first).await?;
     while let Some(batch) = batches.try_next().await? {
-        for job in chunker.push(&batch).map_err(external)? {
-            file.start(job).await?;
+        for piece in columnar_pieces(&batch)? {
+            for job in chunker.push(&piece).map_err(external)? {
+                file.start(job).await?;
+            }
         }
     }
     for job in chunker.finish().map_err(external)? {
@@ -138,7 +142,7 @@ async fn write_chunks(
     }
     let last = file.assembler.finish().map_err(external)?;
     written.add_losses(chunker.losses());
-    file.put(last).await
+    file.put_with_more(last).await
 }
 
 /// The chunks of a file, some of them being encoded.
@@ -168,6 +172,15 @@ impl Chunks<'_> {
         self.written.rows.fetch_add(chunk.rows, Ordering::Relaxed);
         let bytes = self.assembler.append(chunk).map_err(external)?;
         self.put(bytes).await
+    }
+
+    /// Writes `bytes`, and what the assembler has besides.
+    async fn put_with_more(&mut self, bytes: Vec<u8>) -> Result<()> {
+        self.put(bytes).await?;
+        while let Some(bytes) = self.assembler.more().map_err(external)? {
+            self.put(bytes).await?;
+        }
+        Ok(())
     }
 
     async fn put(&mut self, bytes: Vec<u8>) -> Result<()> {

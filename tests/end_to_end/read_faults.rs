@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use futures::stream::{self, BoxStream, StreamExt};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions,
-    Result,
+    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    RenameOptions, Result,
 };
 
 use riegeli::{CompressionType, WriterOptions};
@@ -38,6 +38,8 @@ struct Faulty {
     store: InMemory,
     fault: Mutex<Option<(usize, Fault)>>,
     reads: AtomicUsize,
+    /// Bytes that were asked for.
+    asked: AtomicU64,
     waiting: AtomicUsize,
     most_waiting: AtomicUsize,
     is_slow: AtomicBool,
@@ -103,6 +105,9 @@ impl ObjectStore for Faulty {
         self.most_waiting.fetch_max(self.waiting.load(Ordering::SeqCst), Ordering::SeqCst);
         if self.is_slow.load(Ordering::SeqCst) {
             tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        if let Some(GetRange::Bounded(range)) = &options.range {
+            self.asked.fetch_add(range.end - range.start, Ordering::SeqCst);
         }
         let Some(fault) = self.next() else { return self.store.get_opts(path, options).await };
         match fault {
@@ -348,4 +353,71 @@ async fn a_value_that_does_not_fit_its_declared_column_is_an_error_of_its_file()
         let expected = "mem:///t.riegeli: a value does not fit the declared type of its column: ";
         assert!(message.contains(expected), "{query}: {message}");
     }
+}
+
+/// A store whose reads are counted, with large files of each format.
+async fn counted(partitions: usize) -> (SessionContext, Arc<Faulty>) {
+    let (ctx, store) = faulty(partitions).await;
+    store
+        .put(&"small_chunks.riegeli".into(), event_file(0..60_000, 4000, false).into())
+        .await
+        .expect("memory");
+    store.is_slow.store(true, Ordering::SeqCst);
+    (ctx, store)
+}
+
+/// The rows of a query, how many reads it took, and the bytes that they asked for, those for opening the file included.
+async fn reads_of(ctx: &SessionContext, store: &Faulty, query: &str) -> (usize, usize, u64) {
+    store.arm(usize::MAX, Fault::Fails);
+    store.asked.store(0, Ordering::SeqCst);
+    let rows = rows(ctx, query).await.expect("runs").len();
+    (rows, store.reads.load(Ordering::SeqCst), store.asked.load(Ordering::SeqCst))
+}
+
+#[tokio::test]
+async fn a_limit_reads_as_little_from_many_partitions_as_from_one() {
+    for path in ["small_chunks.riegeli", "simple.riegeli", "transposed.riegeli"] {
+        let mut of_one = 0;
+        for partitions in [1, 4, 16] {
+            let (ctx, store) = counted(partitions).await;
+            let query = format!("SELECT id FROM 'mem:///{path}' LIMIT 1");
+            let (rows, reads, asked) = reads_of(&ctx, &store, &query).await;
+            assert_eq!(rows, 1);
+            of_one = if partitions == 1 { asked } else { of_one };
+            assert_eq!(asked, of_one, "{path}, {partitions} partitions, {reads} reads");
+            assert!(asked < 5 << 18, "{path}: {asked}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn partitions_stop_when_together_they_have_enough() {
+    for partitions in [1, 16] {
+        let (ctx, store) = counted(partitions).await;
+        store.is_slow.store(false, Ordering::SeqCst);
+        for path in ["small_chunks.riegeli", "transposed.riegeli"] {
+            for (condition, all) in
+                [("id % 2 = 0", 30_000), ("id >= 59000", 1000), ("tag = 'x'", 8572), ("true", 60_000)]
+            {
+                for limit in [1, 9999, 100_000] {
+                    let query = format!("SELECT id FROM 'mem:///{path}' WHERE {condition} LIMIT {limit}");
+                    let found = rows(&ctx, &query).await.expect("runs");
+                    assert_eq!(found.len(), all.min(limit), "{query}, {partitions}");
+                    let query = format!("SELECT count(DISTINCT id) AS n FROM ({query})");
+                    let distinct = rows(&ctx, &query).await.expect("runs");
+                    assert_eq!(distinct, [format!("{{\"n\":{}}}", all.min(limit))], "{query}, {partitions}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn counting_small_chunks_takes_few_reads() {
+    let (ctx, store) = counted(1).await;
+    let size = store.head(&"small_chunks.riegeli".into()).await.expect("there").size;
+    let query = "SELECT count(*) AS n FROM 'mem:///small_chunks.riegeli'";
+    let (_, reads, asked) = reads_of(&ctx, &store, query).await;
+    assert!(reads < 14, "{reads} reads of {size} bytes");
+    assert!(asked < size + (1 << 19), "{asked} of {size}");
 }

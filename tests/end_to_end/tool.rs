@@ -207,7 +207,8 @@ fn a_folder_is_all_files_below_it() {
         text(&tool(["query", "--format", "csv", &sql]).stdout)
     };
     assert_eq!(count(""), "n\n8\n");
-    assert_eq!(count("in/*.riegeli"), "n\n5\n");
+    assert_eq!(count("in/*.riegeli"), "n\n4\n");
+    assert_eq!(count("in/**/*.riegeli"), "n\n5\n");
     let verified = tool(["verify", &format!("{}/", folder.path().display())]);
     assert_eq!(text(&verified.stdout).lines().count(), 3);
 }

@@ -41,6 +41,13 @@ pub trait Connector: Debug + Send + Sync {
     /// [`Self::signature_len`] only if the file is. An empty file is nobody's: callers ask first.
     fn recognises(&self, prefix: &[u8]) -> bool;
 
+    /// Whether a file with other first bytes, which may be damaged, is of this format by what comes behind them: by
+    /// something that no other file has by chance. Formats without such a thing find nothing.
+    fn recognises_inside<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<bool>> {
+        let _ = file;
+        async { Ok(false) }.boxed()
+    }
+
     /// Byte ranges are cut at multiples of this many bytes: finer cuts read as right, but cost more.
     fn range_alignment(&self) -> u64;
 
@@ -135,6 +142,19 @@ pub trait Writing: Send + Sync {
 
 /// A format whose files hold byte records.
 pub trait ByteRecords: Send + Sync {
+    /// Like [`Connector::open`], but the records are not looked into, and may be anything: the one column `_record` has
+    /// the bytes of each. The table takes rows of that column, and keeps what the files say of their records, be it no
+    /// more than the name of a type. Of `options`, those count that say how records are found in the file, and what
+    /// their message type is.
+    ///
+    /// # Errors
+    /// Unknown or contradictory options; files of another format, or of different message types.
+    fn open_records<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
+
     /// The records of the chunks that begin in `range`, as bytes, in file order. Of `options`, only those count that
     /// say how records are found in the file.
     ///
@@ -222,11 +242,11 @@ pub trait Table: Debug + Send + Sync {
 
 /// Records that are messages.
 pub trait Messages: Send + Sync {
-    /// Their type.
+    /// Their type. Of records that are not looked into, no more than its name may be known.
     fn message_type(&self) -> MessageType;
 
-    /// Their type and all that it needs as .proto text.
-    fn proto_text(&self) -> String;
+    /// Their type and all that it needs as .proto text, if that is known.
+    fn proto_text(&self) -> Option<String>;
 }
 
 /// A table whose format can be written.

@@ -26,6 +26,20 @@ pub enum Error {
         /// What was found instead.
         reason: String,
     },
+    /// Parts of the file cannot be told to begin right, although nothing is known to be damaged.
+    #[error(
+        "{file}: at byte {offset}, {reason}, so that it is not certain where parts of the file begin. The file may be \
+         sound: the option split = 'never' reads it in one piece, split = 'walk' in parts that are found by all of \
+         its chunk headers"
+    )]
+    NotSplittable {
+        /// The file, as the user knows it.
+        file: String,
+        /// Byte offset in the file where it cannot be told.
+        offset: u64,
+        /// What was found there.
+        reason: &'static str,
+    },
     /// A record of an intact file cannot be decoded.
     #[error("{file}: record at position {position}: {fault}")]
     BadRecord {

@@ -19,6 +19,9 @@
 //! one shared buffer with the place and the position of each record. [`GatheredBlocks`] makes blocks worth a
 //! batch of small ones, and [`row_counts`] makes batches of nothing but a number of rows.
 //!
+//! Where bytes do not tell chunks of the file from bytes inside of records, a part of a file makes sure that the next
+//! one begins right: [`RangeEnd`], [`Split`].
+//!
 //! What becomes of damage is the user's choice, [`OnCorruption`]: whatever is passed over is counted and kept as a
 //! [`LostRegion`] in the [`ScanCounters`]. [`Verifying::verify`] finds all of it, and [`Repairing::repair`] copies
 //! what is whole to a file without it. [`Limits`] bound the memory that any file can take.
@@ -51,6 +54,7 @@ mod projection;
 mod read_ahead;
 mod scan;
 mod short_reads;
+mod split;
 mod write;
 
 pub use block::{RecordBlock, RecordBlockBuilder};
@@ -72,4 +76,5 @@ pub use projection::{ColumnProjection, Projection, Selection};
 pub use read_ahead::ReadAhead;
 pub use scan::{RestOfRows, RowGroup, RowGroups, ScanPlan, scan};
 pub use short_reads::ShortReads;
+pub use split::{RangeEnd, SearchBudget, Split};
 pub use write::{Assembler, ChunkJob, Chunker, EncodedChunk, MessageType, Writer};

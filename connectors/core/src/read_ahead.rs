@@ -30,6 +30,8 @@ pub struct ReadAhead {
     window_begin: u64,
     window: Bytes,
     ahead: VecDeque<Window>,
+    /// Windows to request ahead: none at first, because a query may want but a few rows.
+    windows_ahead: usize,
 }
 
 /// A request for a range of the file.
@@ -50,6 +52,7 @@ impl ReadAhead {
             window_begin: position,
             window: Bytes::new(),
             ahead: VecDeque::new(),
+            windows_ahead: 0,
         }
     }
 
@@ -137,12 +140,15 @@ impl ReadAhead {
         if self.ahead.is_empty() {
             self.request(self.position, len);
         }
+        let wanted = self.position.saturating_add(len);
         while let Some(last) = self.ahead.back() {
-            if self.ahead.len() > WINDOWS_AHEAD || last.end >= self.limit.min(self.file.size) {
+            let ahead = if last.end < wanted { WINDOWS_AHEAD } else { self.windows_ahead };
+            if self.ahead.len() > ahead || last.end >= self.limit.min(self.file.size) {
                 break;
             }
             self.request(last.end, 0);
         }
+        self.windows_ahead = self.windows_ahead.saturating_add(1).min(WINDOWS_AHEAD);
         poll_fn(|context| poll_all(&mut self.ahead, context)).await;
         if let Some(mut window) = self.ahead.pop_front() {
             self.window = Pin::new(&mut window.bytes).take_output().unwrap_or(Ok(Bytes::new()))?;

@@ -49,11 +49,11 @@ pub trait Writer: Debug + Send + Sync {
 }
 
 /// A message type and all that it needs, in the form that passes from the files of one format to those of another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageType {
     /// Its full name.
     pub name: String,
-    /// Serialized `google.protobuf.FileDescriptorProto`s.
+    /// Serialized `google.protobuf.FileDescriptorProto`s; none if nobody has them.
     pub descriptors: Vec<Bytes>,
 }
 
@@ -133,4 +133,13 @@ pub trait Assembler: Send {
     /// # Errors
     /// Those of the format.
     fn finish(&mut self) -> Result<Vec<u8>>;
+
+    /// What else comes behind the bytes of [`Self::begin`] or [`Self::finish`], piece by piece; callers ask until there
+    /// is nothing. It is for bytes that are too many for a buffer, such as padding.
+    ///
+    /// # Errors
+    /// Those of the format.
+    fn more(&mut self) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
 }

@@ -25,6 +25,7 @@ pub mod descriptor;
 )]
 mod encode;
 mod enum_names;
+mod enum_values;
 mod example;
 mod extent;
 mod fault;
@@ -52,8 +53,9 @@ pub use encode::{
     DerivedType, EncodeCounts, EncodedRecords, Hint, RecordEncoder, Target, apply_hint, derive,
     hinted_mapping, schema_hint,
 };
+pub use enum_values::{EnumText, EnumValues};
 pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError, UnknownKind};
-pub use open::{FileDescriptors, RecordType, record_descriptors};
+pub use open::{FileDescriptors, RecordType, record_descriptors, said_of_records};
 pub use options::{
     Absent, AnyForm, ArrowSchemaHint, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm,
     Extensions, ExtraColumns, Implicit, InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names,

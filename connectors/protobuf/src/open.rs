@@ -1,6 +1,8 @@
 //! Which message type the records of a table have: from the options, or from what the files say.
 
 use std::collections::HashSet;
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +18,9 @@ use crate::descriptor::text::files_text;
 use crate::descriptor::{DescriptorError, Descriptors, MessageId};
 use crate::example;
 use crate::options::ProtobufOptions;
+
+/// The largest descriptor set that is read, in bytes.
+const MAX_DESCRIPTOR_SET: u64 = 64 << 20;
 
 /// What one record file says of its records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,20 +54,6 @@ impl RecordType {
     /// others have.
     pub fn proto_text(&self) -> String {
         files_text(&self.files, &self.proto_file)
-    }
-
-    /// The message type that `records` describes.
-    ///
-    /// # Errors
-    /// Descriptors that are broken or lack something.
-    pub fn open(records: &MessageType) -> Result<Option<Self>> {
-        let files = FileDescriptors {
-            file: records.name.clone(),
-            message_type: Some(records.name.clone()),
-            descriptors: records.descriptors.clone(),
-            arrow_schema: None,
-        };
-        record_descriptors(&[files], &ProtobufOptions::default())
     }
 
     /// The message type and the files that define it.
@@ -100,8 +91,22 @@ impl Messages for RecordType {
         Self::message_type(self)
     }
 
-    fn proto_text(&self) -> String {
-        Self::proto_text(self)
+    fn proto_text(&self) -> Option<String> {
+        Some(Self::proto_text(self))
+    }
+}
+
+impl FileDescriptors {
+    /// The message type, if it has a name.
+    pub fn named(&self) -> Option<MessageType> {
+        let name = self.message_type.clone()?;
+        Some(MessageType { name, descriptors: self.descriptors.clone() })
+    }
+}
+
+impl From<MessageType> for FileDescriptors {
+    fn from(message: MessageType) -> Self {
+        Self { message_type: Some(message.name), descriptors: message.descriptors, ..Self::default() }
     }
 }
 
@@ -149,11 +154,49 @@ pub fn record_descriptors(
     }
 }
 
+/// What is said of records that nobody looks into, for those who write them: the type that the options name, else
+/// what the files say. What all files say alike is taken as it is, be it a name alone, or descriptors that lack
+/// something.
+///
+/// # Errors
+/// Those of [`record_descriptors`], for options, and for files that differ.
+pub fn said_of_records(files: &[FileDescriptors], options: &ProtobufOptions) -> Result<FileDescriptors> {
+    let says = |file: &&FileDescriptors| file.message_type.is_some() || !file.descriptors.is_empty();
+    let alike = |one: &FileDescriptors, other: &FileDescriptors| {
+        one.message_type == other.message_type && one.descriptors == other.descriptors
+    };
+    let mut saying = files.iter().filter(says);
+    let said = match saying.next() {
+        Some(first) if !options.name_type() && saying.all(|other| alike(first, other)) => first.clone(),
+        None if !options.name_type() => FileDescriptors::default(),
+        _ => {
+            let record = record_descriptors(files, options)?;
+            FileDescriptors {
+                file: String::new(),
+                message_type: match &record {
+                    Some(record) => Some(record.full_name().to_string()),
+                    None => wanted_name(files, options)?.map(str::to_string),
+                },
+                descriptors: record.map(|record| record.file_descriptors()).unwrap_or_default(),
+                arrow_schema: None,
+            }
+        }
+    };
+    Ok(FileDescriptors { arrow_schema: common_arrow_schema(files), ..said })
+}
+
+/// The Arrow schema that all files have.
+pub(crate) fn common_arrow_schema(files: &[FileDescriptors]) -> Option<Bytes> {
+    let (first, others) = files.split_first()?;
+    let alike = others.iter().all(|other| other.arrow_schema == first.arrow_schema);
+    first.arrow_schema.clone().filter(|_| alike)
+}
+
 /// The option that gives descriptors, what to call it, and the descriptors.
 fn outside_descriptors(options: &ProtobufOptions) -> Result<Option<(&'static str, String, FileSet)>> {
     if let Some(path) = &options.descriptor_set {
         let bad = |reason: String| option_error("descriptor_set", format!("{}: {reason}", path.display()));
-        let bytes = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
+        let bytes = read_up_to(path, MAX_DESCRIPTOR_SET).map_err(|error| bad(error.to_string()))?;
         let set = FileSet::decode_set(&bytes).map_err(|error| bad(error.to_string()))?;
         return Ok(Some(("descriptor_set", path.display().to_string(), set)));
     }
@@ -163,6 +206,19 @@ fn outside_descriptors(options: &ProtobufOptions) -> Result<Option<(&'static str
         return Ok(Some(("proto", path.display().to_string(), set)));
     }
     Ok(None)
+}
+
+/// The bytes of a file.
+///
+/// # Errors
+/// Those of reading; more than `most` bytes, which a device may have without end.
+fn read_up_to(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if read as u64 > most {
+        return Err(std::io::Error::other(format!("it has more than {} MiB", most >> 20)));
+    }
+    Ok(bytes)
 }
 
 /// The name given by option, else the one that the files agree on.

@@ -8,11 +8,13 @@ use recordfusion_core::{ColumnProjection, Error, Projection, RecordBlock, Result
 
 use crate::batch::{BatchDecoder, OutputColumn, Restore};
 use crate::column_tree::{self, Node};
-use crate::encode::{Hint, apply_hint, hinted_mapping};
+use crate::encode::{Hint, RECORD, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
-use crate::open::{FileDescriptors, RecordType, record_descriptors};
-use crate::options::{AnyForm, Mapping, MetadataColumn, OnBadRecord, PayloadForm, ProtobufOptions};
+use crate::open::{FileDescriptors, RecordType, common_arrow_schema, record_descriptors};
+use crate::options::{
+    AnyForm, InvalidUtf8, Mapping, MetadataColumn, OnBadRecord, OnBadValue, PayloadForm, ProtobufOptions,
+};
 use crate::plain_text::TextDecoder;
 use crate::plan::Wanted;
 use crate::rows::{Decoder, RowDecoder};
@@ -84,9 +86,24 @@ impl RecordDecoder {
         }
         let decoded = Arc::new(Schema::new(fields.clone()));
         let arrow_schema = hint;
-        let hint = arrow_schema.as_ref().and_then(|hint| apply_hint(&decoded, hint)).map(Arc::new);
+        let hint = arrow_schema.as_ref().and_then(|hint| apply_hint(&decoded, hint));
+        let hint = hint.map(|hint| if makes_nulls(&options.mapping) { hint.nullable() } else { hint });
+        let hint = hint.map(Arc::new);
         let fields = hint.as_ref().map_or(fields, |hint| hint.schema().fields().iter().cloned().collect());
         Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata, hint, arrow_schema, decoded })
+    }
+
+    /// The decoder of records that are not looked into, whatever they are: their bytes are the one column `_record`.
+    pub fn whole_records() -> Self {
+        let schema = Arc::new(Schema::new(vec![whole_record(&DataType::BinaryView)]));
+        Self {
+            schema: Arc::clone(&schema),
+            payload: Payload::Raw,
+            metadata: Vec::new(),
+            hint: None,
+            arrow_schema: None,
+            decoded: schema,
+        }
     }
 
     /// The columns of the table. Every field is nullable, at every depth, but keys and entries of maps, and
@@ -201,15 +218,26 @@ impl RecordDecoder {
     }
 }
 
-/// The Arrow schema that all files have. It is not used where the options change the mapping, or make NULLs that
-/// its columns may not hold.
+/// The Arrow schema that all files have. It is not used where the options change the types of columns; those about bad
+/// data and absent fields do not.
 fn hint(files: &[FileDescriptors], options: &ProtobufOptions) -> Option<Bytes> {
-    let skips = options.mapping.on_bad_record == OnBadRecord::Skip;
-    let on_bad_record = if skips { OnBadRecord::Skip } else { OnBadRecord::Error };
-    let usable = options.mapping == Mapping { on_bad_record, ..Mapping::default() };
-    let (first, others) = files.split_first()?;
-    let alike = others.iter().all(|other| other.arrow_schema == first.arrow_schema);
-    first.arrow_schema.clone().filter(|_| usable && alike && options.features.is_none())
+    let Mapping { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, .. } = options.mapping;
+    let of_data =
+        Mapping { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, ..Mapping::default() };
+    let usable = options.mapping == of_data;
+    common_arrow_schema(files).filter(|_| usable && options.features.is_none())
+}
+
+/// The column of whole records.
+fn whole_record(data_type: &DataType) -> Field {
+    Field::new(RECORD, data_type.clone(), true)
+}
+
+/// Whether the options make NULLs, which columns that are NOT NULL cannot hold.
+fn makes_nulls(mapping: &Mapping) -> bool {
+    mapping.on_bad_record == OnBadRecord::Null
+        || mapping.on_bad_value == OnBadValue::Null
+        || mapping.invalid_utf8 == InvalidUtf8::Null
 }
 
 /// Records that are no messages, and their column.

@@ -15,6 +15,7 @@ use recordfusion_records::{Container, ContainerWriter, FileDescription, NoColumn
 use crate::header::{ChunkHeader, HEADER_LEN};
 use crate::inspect::{inspect, verify};
 use crate::options::{OPTIONS, ReadOptions};
+use crate::scan::Part;
 use crate::{repair, scan, sink};
 
 /// Multiples at which ranges are cut. The format has no blocks; cuts that are finer find no more chunks.
@@ -66,11 +67,16 @@ impl Container for Recordio {
         options: &ReadOptions,
         counters: Arc<ScanCounters>,
     ) -> BlockStream {
-        scan::records(file, range, options.container, counters)
+        scan::records(Part::new(&file, range, (options.container, options.split), None, &counters))
+    }
+
+    fn blocks(&self, request: &ScanRequest, options: &ReadOptions) -> BlockStream {
+        scan::records(Part::of(request, (options.container, options.split)))
     }
 
     fn counts(&self, request: &ScanRequest, options: &ReadOptions) -> BoxStream<'static, Result<u64>> {
-        scan::counts(request, *options)
+        let part = Part::of(request, (options.container, options.split));
+        scan::counts(part, options.trust_headers)
     }
 
     fn reader(&self, _: &BatchDecoder, _: &ReadOptions) {}

@@ -64,15 +64,6 @@ pub enum Fault {
     /// Bytes are left over behind the last record.
     #[error("{0} bytes are left over behind the last record")]
     LeftOver(u64),
-    /// An intact chunk lies inside of another one, so that the file cannot be read in parts.
-    #[error(
-        "the chunk holds a whole RecordIO chunk, at byte {inner}, so that a file of so many chunks cannot be read in \
-         parts: read it as one byte range"
-    )]
-    Nested {
-        /// Offset of the inner chunk in the file.
-        inner: u64,
-    },
     /// A payload or a record is larger than an option allows. This is no damage.
     #[error("{what} is more than the {limit} bytes that the option '{option}' allows")]
     Limit {

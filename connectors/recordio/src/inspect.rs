@@ -21,7 +21,7 @@ pub(crate) async fn inspect(file: &RecordFile) -> Result<Inspection> {
 async fn list_chunks(file: &RecordFile, inspection: &mut Inspection) -> ReadResult<()> {
     let counters = Arc::new(ScanCounters::default());
     let limits = LIMITS;
-    let mut walk = HeaderWalk::new(file.clone(), limits, Arc::clone(&counters));
+    let mut walk = HeaderWalk::new(file.clone(), limits, u64::MAX, Arc::clone(&counters));
     let mut chunks = ChunkSource::new(file.clone(), 0, 0, limits, counters);
     while let Some((begin, header)) = walk.next(file.size).await? {
         let (reading, decoded_size) = match header.certain_reading() {
@@ -59,7 +59,7 @@ async fn read_chunk(chunks: &mut ChunkSource, begin: u64) -> ReadResult<((Layout
 pub(crate) async fn verify(file: &RecordFile, options: ContainerOptions) -> Result<Verification> {
     let counters = Arc::new(ScanCounters::default());
     let mut chunks =
-        RecoveringReader::open(file.clone(), 0..file.size, options, Arc::clone(&counters)).await?;
+        RecoveringReader::open(file.clone(), 0..file.size, options, 0, Arc::clone(&counters)).await?;
     let mut verification = Verification::default();
     while let Some((chunk, block)) = chunks.next().await? {
         let decoded_size = record_bytes(&chunk.header, block.data().len() as u64);

@@ -1,6 +1,6 @@
 //! The options of reading.
 
-use recordfusion_core::{Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
+use recordfusion_core::{Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result, Split};
 use recordfusion_records::ContainerOptions;
 
 use crate::fault::LIMITS;
@@ -9,6 +9,7 @@ use crate::fault::LIMITS;
 pub(crate) const OPTIONS: &[OptionInfo] = &[
     OnCorruption::OPTION,
     OnTruncated::OPTION,
+    Split::OPTION,
     OptionInfo::new(
         "trust_headers",
         "true | false",
@@ -28,6 +29,8 @@ pub(crate) const OPTIONS: &[OptionInfo] = &[
 pub struct ReadOptions {
     /// What becomes of damage, and how large things may be.
     pub container: ContainerOptions,
+    /// How files are read in parts.
+    pub split: Split,
     /// Whether rows are counted by headers.
     pub trust_headers: bool,
 }
@@ -40,6 +43,7 @@ impl ReadOptions {
     pub(crate) fn from_options(options: &Options) -> Result<Self> {
         Ok(Self {
             container: ContainerOptions::from_options(options, LIMITS, 4..=u32::MAX.into())?,
+            split: Split::from_options(options)?,
             trust_headers: options
                 .choose("trust_headers", &[("true", true), ("false", false)])?
                 .unwrap_or(true),

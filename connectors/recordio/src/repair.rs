@@ -15,7 +15,7 @@ use crate::read::{ReadError, RecoveringReader};
 pub(crate) fn repair(file: RecordFile, options: ContainerOptions, counters: Arc<ScanCounters>) -> ByteStream {
     let open = async move {
         let chunks =
-            RecoveringReader::open(file.clone(), 0..file.size, options, Arc::clone(&counters)).await?;
+            RecoveringReader::open(file.clone(), 0..file.size, options, 0, Arc::clone(&counters)).await?;
         let repair = Repair { file, counters, chunks, any_chunk: false };
         Ok::<_, Error>(stream::try_unfold(repair, |mut repair| async move {
             Ok(repair.next().await?.map(|piece| (piece, repair)))

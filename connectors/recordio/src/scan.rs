@@ -5,38 +5,68 @@ use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BlockStream, Error, OnCorruption, OnTruncated, RecordBlock, RecordFile, Result, ScanCounters, ScanRequest,
+    BlockStream, Error, OnCorruption, OnTruncated, RangeEnd, RecordBlock, RecordFile, Result, ScanCounters,
+    ScanRequest, Split,
 };
 use recordfusion_records::ContainerOptions;
 
-use crate::options::ReadOptions;
 use crate::read::{
-    ChunkSource, HeaderWalk, ReadError, ReadResult, RecoveringReader, Seam, Start, StrictReader,
-    is_unfinished,
+    ChunkSource, HeaderWalk, Hops, ReadError, ReadResult, RecoveringReader, Start, StrictReader,
+    check_strictly, is_unfinished, most_hops,
 };
 
-/// The records of a range as bytes, a block a chunk.
-pub(crate) fn records(
-    file: RecordFile,
-    range: Range<u64>,
-    options: ContainerOptions,
-    counters: Arc<ScanCounters>,
-) -> BlockStream {
-    match options.on_corruption {
-        OnCorruption::Error => strict_records(file, range, options, counters),
-        OnCorruption::Skip => recovered_records(file, range, options, counters),
+/// The chunks to read, and how they are found.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub file: RecordFile,
+    pub range: Range<u64>,
+    pub options: ContainerOptions,
+    /// Most headers that are read to find the first chunk.
+    most_hops: u64,
+    pub counters: Arc<ScanCounters>,
+}
+
+impl Part {
+    /// The part of a file that belongs to `range`. With a `limit`, reading may end before the end of the range.
+    pub fn new(
+        file: &RecordFile,
+        range: Range<u64>,
+        (options, split): (ContainerOptions, Split),
+        limit: Option<usize>,
+        counters: &Arc<ScanCounters>,
+    ) -> Self {
+        Self {
+            range: split.part(range, file.size),
+            most_hops: most_hops(split, limit),
+            file: file.clone(),
+            options,
+            counters: Arc::clone(counters),
+        }
+    }
+
+    /// The part that a scan reads.
+    pub fn of(request: &ScanRequest, options: (ContainerOptions, Split)) -> Self {
+        Self::new(&request.file, request.range.clone(), options, request.limit, &request.counters)
+    }
+
+    fn walk(&self) -> HeaderWalk {
+        let Self { file, options, most_hops, counters, .. } = self;
+        HeaderWalk::new(file.clone(), options.limits, *most_hops, Arc::clone(counters))
     }
 }
 
-fn strict_records(
-    file: RecordFile,
-    range: Range<u64>,
-    options: ContainerOptions,
-    counters: Arc<ScanCounters>,
-) -> BlockStream {
-    let state = StrictBlocks { file, range, options, counters, chunks: None };
+/// The records of a part as bytes, a block a chunk.
+pub(crate) fn records(part: Part) -> BlockStream {
+    match part.options.on_corruption {
+        OnCorruption::Error => strict_records(part),
+        OnCorruption::Skip => recovered_records(part),
+    }
+}
+
+fn strict_records(part: Part) -> BlockStream {
+    let state = StrictBlocks { part, chunks: None };
     stream::try_unfold(state, |mut blocks| async move {
-        let file = blocks.file.clone();
+        let file = blocks.part.file.clone();
         let block = blocks.next().await.map_err(ReadError::of(&file))?;
         Ok(block.map(|block| (block, blocks)))
     })
@@ -44,39 +74,34 @@ fn strict_records(
 }
 
 struct StrictBlocks {
-    file: RecordFile,
-    range: Range<u64>,
-    options: ContainerOptions,
-    counters: Arc<ScanCounters>,
+    part: Part,
     chunks: Option<StrictReader>,
 }
 
 impl StrictBlocks {
     async fn next(&mut self) -> ReadResult<Option<RecordBlock>> {
         let next = self.read().await;
-        end_if_unfinished(next, &self.file, self.options, &self.counters).await
+        end_if_unfinished(next, &self.part).await
     }
 
     async fn read(&mut self) -> ReadResult<Option<RecordBlock>> {
-        let limits = self.options.limits;
+        let limits = self.part.options.limits;
         let chunks = match &mut self.chunks {
             Some(chunks) => chunks,
             none => {
-                let (file, counters) = (self.file.clone(), Arc::clone(&self.counters));
-                none.insert(StrictReader::open(file, self.range.clone(), limits, counters).await?)
+                let Part { file, range, most_hops, counters, .. } = self.part.clone();
+                none.insert(StrictReader::open(file, range, limits, most_hops, counters).await?)
             }
         };
         let Some(mut chunk) = chunks.next().await? else { return Ok(None) };
-        chunk.decode(&limits, &self.counters).map(Some).map_err(ReadError::at(chunk.begin))
+        chunk.decode(&limits, &self.part.counters).map(Some).map_err(ReadError::at(chunk.begin))
     }
 }
 
 /// What was read next; nothing if that is a chunk that is still being written, and may be.
 async fn end_if_unfinished<T>(
     next: ReadResult<Option<T>>,
-    file: &RecordFile,
-    options: ContainerOptions,
-    counters: &Arc<ScanCounters>,
+    Part { file, options, counters, .. }: &Part,
 ) -> ReadResult<Option<T>> {
     match next {
         Err(ReadError::Damage { begin, fault })
@@ -89,14 +114,10 @@ async fn end_if_unfinished<T>(
     }
 }
 
-fn recovered_records(
-    file: RecordFile,
-    range: Range<u64>,
-    options: ContainerOptions,
-    counters: Arc<ScanCounters>,
-) -> BlockStream {
+fn recovered_records(part: Part) -> BlockStream {
     let open = async move {
-        let reader = RecoveringReader::open(file, range, options, counters).await?;
+        let Part { file, range, options, most_hops, counters } = part;
+        let reader = RecoveringReader::open(file, range, options, most_hops, counters).await?;
         Ok::<_, Error>(stream::try_unfold(reader, |mut reader| async move {
             Ok(reader.next().await?.map(|(_, block)| (block, reader)))
         }))
@@ -104,37 +125,30 @@ fn recovered_records(
     stream::once(open).try_flatten().boxed()
 }
 
-/// How many records the range of the request has: by the chunk headers if those may be trusted and damage is an error,
-/// so that it makes no difference; otherwise by reading.
-pub(crate) fn counts(request: &ScanRequest, options: ReadOptions) -> BoxStream<'static, Result<u64>> {
-    let by_headers = options.trust_headers && options.container.on_corruption == OnCorruption::Error;
-    match by_headers {
-        true => header_counts(request.clone(), options.container),
-        false => read_counts(request, options.container),
-    }
+/// How many records a part has: by the chunk headers if those may be trusted and damage is an error, so that it makes
+/// no difference; otherwise by reading.
+pub(crate) fn counts(part: Part, trust_headers: bool) -> BoxStream<'static, Result<u64>> {
+    let by_headers = trust_headers && part.options.on_corruption == OnCorruption::Error;
+    if by_headers { header_counts(part) } else { read_counts(part) }
 }
 
 /// The number of records of each chunk, by reading it.
-fn read_counts(request: &ScanRequest, options: ContainerOptions) -> BoxStream<'static, Result<u64>> {
-    let counters = Arc::clone(&request.counters);
-    let blocks = records(request.file.clone(), request.range.clone(), options, counters);
-    blocks.map_ok(|block| block.len() as u64).boxed()
+fn read_counts(part: Part) -> BoxStream<'static, Result<u64>> {
+    records(part).map_ok(|block| block.len() as u64).boxed()
 }
 
 /// The number of records of each chunk by its header; by reading where the chunks before are too many to hop over.
-fn header_counts(request: ScanRequest, options: ContainerOptions) -> BoxStream<'static, Result<u64>> {
+fn header_counts(part: Part) -> BoxStream<'static, Result<u64>> {
     let open = async move {
-        let file = request.file.clone();
-        let walk = HeaderWalk::new(file.clone(), options.limits, Arc::clone(&request.counters));
-        let end = request.range.end.min(file.size);
-        let mut count = HeaderCount { walk, end, last: None, options, request };
+        let file = part.file.clone();
+        let mut count = HeaderCount { walk: part.walk(), hops: part.walk().hops(), any: false, part };
         match count.seek().await.map_err(ReadError::of(&file))? {
             None => return Ok(stream::empty().boxed()),
-            Some(Start::Far) => return Ok(read_counts(&count.request, options)),
+            Some(Start::Far) => return Ok(read_counts(count.part)),
             Some(Start::At { .. }) => {}
         }
         let counts = stream::try_unfold(count, |mut count| async move {
-            let file = count.request.file.clone();
+            let file = count.part.file.clone();
             let next = count.next().await.map_err(ReadError::of(&file))?;
             Ok(next.map(|rows| (rows, count)))
         });
@@ -145,39 +159,43 @@ fn header_counts(request: ScanRequest, options: ContainerOptions) -> BoxStream<'
 
 struct HeaderCount {
     walk: HeaderWalk,
-    end: u64,
-    /// Begin of the last chunk.
-    last: Option<u64>,
-    options: ContainerOptions,
-    request: ScanRequest,
+    /// How far those come who hop to the ranges behind.
+    hops: Hops,
+    /// Whether there was a chunk, so that the end of the range has to be checked.
+    any: bool,
+    part: Part,
 }
 
 impl HeaderCount {
     /// Goes to the first chunk of the range, if there may be one.
     async fn seek(&mut self) -> ReadResult<Option<Start>> {
-        if self.request.range.start >= self.request.range.end {
+        let Range { start, end } = self.part.range;
+        if start >= end {
             return Ok(None);
         }
-        let start = self.walk.seek(self.request.range.start).await.map(Some);
-        end_if_unfinished(start, &self.request.file, self.options, &self.request.counters).await
+        let found = self.walk.seek(start).await.map(Some);
+        self.hops = self.walk.hops();
+        end_if_unfinished(found, &self.part).await
     }
 
     async fn next(&mut self) -> ReadResult<Option<u64>> {
         let next = self.count_chunk().await;
-        end_if_unfinished(next, &self.request.file, self.options, &self.request.counters).await
+        end_if_unfinished(next, &self.part).await
     }
 
     async fn count_chunk(&mut self) -> ReadResult<Option<u64>> {
-        if let Some((begin, header)) = self.walk.next(self.end).await? {
-            self.last = Some(begin);
-            self.request.counters.chunks_counted.add(1);
+        let end = self.part.range.end;
+        if let Some((begin, header)) = self.walk.next(end).await? {
+            self.any = true;
+            self.hops.follow(begin, header.chunk_len());
+            self.part.counters.chunks_counted.add(1);
             return Ok(Some(header.count.into()));
         }
-        if let Some(last) = self.last.take().filter(|_| self.walk.index().is_none()) {
-            let seam = Seam { range_end: self.end, last, position: self.walk.position() };
-            let (file, counters) = (self.request.file.clone(), Arc::clone(&self.request.counters));
-            let mut chunks = ChunkSource::new(file, self.end, self.end, self.options.limits, counters);
-            seam.check(&mut chunks).await?;
+        if std::mem::take(&mut self.any) && !self.hops.reach(end) {
+            let (file, counters) = (self.part.file.clone(), Arc::clone(&self.part.counters));
+            let mut chunks = ChunkSource::new(file, end, end, self.part.options.limits, counters).bounded();
+            let end = RangeEnd { search: end, next: self.walk.position() };
+            check_strictly(end, &mut chunks).await?;
         }
         Ok(None)
     }

@@ -3,6 +3,7 @@
 mod connector;
 mod damage;
 mod fixtures;
+mod nested;
 mod ranges;
 mod repair;
 mod support;

@@ -14,15 +14,16 @@ use recordfusion_core::{
 };
 use recordfusion_protobuf::counters::COUNTERS;
 use recordfusion_protobuf::{
-    Features, FileDescriptors, ProtobufOptions, RecordDecoder, RecordType, WriteOptions,
+    Features, FileDescriptors, ProtobufOptions, RecordDecoder, WriteOptions, said_of_records,
 };
 
 use crate::coalesce::first_blocks;
 use crate::container::Container;
-use crate::description::InheritedMetadata;
+use crate::description::{FileDescription, InheritedMetadata};
 use crate::scan::{RecordColumns, RecordGroups};
 use crate::state::TableState;
-use crate::writer::{RowsToWrite, writer};
+use crate::whole_records::is_metadata_record;
+use crate::writer::{Behind, RowsToWrite, record_writer, writer};
 
 /// Files that are asked what they say of their records at the same time.
 const OPEN_FILES: usize = 16;
@@ -116,6 +117,10 @@ impl<C: Container> Connector for RecordConnector<C> {
         self.container.recognises(prefix)
     }
 
+    fn recognises_inside<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<bool>> {
+        self.container.recognises_inside(file)
+    }
+
     fn range_alignment(&self) -> u64 {
         self.container.range_alignment()
     }
@@ -189,18 +194,41 @@ impl<C: Container> Writing for RecordConnector<C> {
         options: &Options,
         records: Option<&MessageType>,
     ) -> Result<Arc<dyn Writer>> {
-        let table_type = records.map(RecordType::open).transpose()?.flatten();
-        let rows = RowsToWrite {
-            schema,
-            table_type: table_type.as_ref(),
-            to_plain_records: false,
-            inherited: &InheritedMetadata::default(),
-        };
+        if let Some(MessageType { name, descriptors }) = records
+            && is_metadata_record(schema)
+        {
+            let said = FileDescription {
+                message_type: Some(name.clone()),
+                descriptors: descriptors.clone(),
+                verbatim: true,
+                ..FileDescription::default()
+            };
+            return record_writer(&self.container, said, extension, options);
+        }
+        let inherited = &InheritedMetadata::default();
+        let rows = RowsToWrite { schema, table_type: None, behind: Behind::Nothing, inherited };
         writer(&self.container, &rows, extension, options)
     }
 }
 
 impl<C: Container> ByteRecords for RecordConnector<C> {
+    fn open_records<'a>(
+        &'a self,
+        files: &'a [RecordFile],
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
+        async move {
+            let (records, read_options) = self.read_options(options)?;
+            let (descriptors, inherited) = self.describe(files, &read_options).await?;
+            let said = said_of_records(&descriptors, &records)?;
+            let (container, decoder) = (self.container.clone(), RecordDecoder::whole_records());
+            let read =
+                RecordTable { container, decoder, inherited, options: read_options, given: options.clone() };
+            Ok(Arc::new(WholeRecords { said: Said(said), read }) as Arc<dyn Table>)
+        }
+        .boxed()
+    }
+
     fn records(
         &self,
         file: &RecordFile,
@@ -301,9 +329,60 @@ impl<C: Container> TableWriting for RecordTable<C> {
         let rows = RowsToWrite {
             schema,
             table_type: self.decoder.record_type(),
-            to_plain_records: self.decoder.are_plain_records(),
+            behind: match self.decoder.are_plain_records() {
+                true => Behind::PlainRecords,
+                false => Behind::Messages,
+            },
             inherited: &self.inherited,
         };
         writer(&self.container, &rows, extension, options)
+    }
+}
+
+/// The records of files as bytes, and what the files say of them.
+#[derive(Debug)]
+struct WholeRecords<C: Container> {
+    said: Said,
+    read: RecordTable<C>,
+}
+
+/// What files say of records that are not looked into.
+#[derive(Debug)]
+struct Said(FileDescriptors);
+
+impl Messages for Said {
+    fn message_type(&self) -> MessageType {
+        self.0.named().unwrap_or_default()
+    }
+
+    fn proto_text(&self) -> Option<String> {
+        None
+    }
+}
+
+impl<C: Container> Table for WholeRecords<C> {
+    fn schema(&self) -> &SchemaRef {
+        self.read.schema()
+    }
+
+    fn messages(&self) -> Option<&dyn Messages> {
+        self.said.0.message_type.is_some().then_some(&self.said as &dyn Messages)
+    }
+
+    fn scan(&self, request: ScanRequest) -> BatchStream {
+        self.read.scan(request)
+    }
+
+    fn writing(&self) -> Option<&dyn TableWriting> {
+        Some(self)
+    }
+}
+
+impl<C: Container> TableWriting for WholeRecords<C> {
+    fn writer(&self, _: &SchemaRef, extension: &str, options: &Options) -> Result<Arc<dyn Writer>> {
+        let FileDescriptors { message_type, descriptors, arrow_schema, .. } = self.said.0.clone();
+        let inherited = self.read.inherited.clone();
+        let said = FileDescription { message_type, descriptors, arrow_schema, inherited, verbatim: true };
+        record_writer(&self.read.container, said, extension, options)
     }
 }

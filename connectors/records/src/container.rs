@@ -38,6 +38,15 @@ pub trait Container: Debug + Clone + Send + Sync + 'static {
     /// As [`recordfusion_core::Connector::recognises`].
     fn recognises(&self, prefix: &[u8]) -> bool;
 
+    /// As [`recordfusion_core::Connector::recognises_inside`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn recognises_inside<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<bool>> {
+        let _ = file;
+        future::ready(Ok(false)).boxed()
+    }
+
     /// As [`recordfusion_core::Connector::range_alignment`].
     fn range_alignment(&self) -> u64;
 

@@ -13,6 +13,9 @@ pub struct FileDescription {
     pub arrow_schema: Option<Bytes>,
     /// What files made of this one say too.
     pub inherited: InheritedMetadata,
+    /// Whether the descriptors are those of another file, to be kept byte for byte. Otherwise those that the message
+    /// type does not need may be left out.
+    pub verbatim: bool,
 }
 
 /// What files say of themselves besides the type of their records: files made of them say it too.

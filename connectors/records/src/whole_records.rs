@@ -41,6 +41,11 @@ pub(crate) fn is_whole_record(schema: &Schema, meaning: Meaning) -> bool {
         }
 }
 
+/// Whether the only column is the metadata column of whole records, whose message type is known.
+pub(crate) fn is_metadata_record(schema: &Schema) -> bool {
+    matches!(&schema.fields()[..], [column] if column.name() == METADATA_RECORD)
+}
+
 fn is_bytes_or_text(column: &Field) -> bool {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
     matches!(

@@ -15,14 +15,17 @@ use recordfusion_records::{
     RecordConnector,
 };
 
-use crate::header::SIGNATURE;
+use crate::header::{BlockHeader, SIGNATURE};
 use crate::inspect::{inspect, verify};
 use crate::metadata::RecordsMetadata;
 use crate::options::{OPTIONS, container_options};
-use crate::position::BLOCK;
-use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata};
+use crate::position::{BLOCK, BLOCK_HEADER};
+use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata, read_metadata_alone};
 use crate::scan::{CHUNKS_COLUMNAR, ChunkColumns, TransposedChunk};
 use crate::{repair, scan, sink};
+
+/// Block headers that are looked at to recognise a file by.
+const BLOCKS_LOOKED_AT: u64 = 16;
 
 /// The connector of Riegeli/records files, among them ArrayRecord files.
 pub type RiegeliConnector = RecordConnector<Riegeli>;
@@ -49,6 +52,23 @@ impl Container for Riegeli {
 
     fn recognises(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(&SIGNATURE)
+    }
+
+    /// One of the next block headers has the right hash.
+    fn recognises_inside<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<bool>> {
+        async move {
+            for block in (1..=BLOCKS_LOOKED_AT).map(|number| BLOCK.saturating_mul(number)) {
+                let header = file.read(block..block.saturating_add(BLOCK_HEADER)).await?;
+                if BlockHeader::parse(block, &header).is_ok() {
+                    return Ok(true);
+                }
+                if header.is_empty() {
+                    break;
+                }
+            }
+            Ok(false)
+        }
+        .boxed()
     }
 
     fn range_alignment(&self) -> u64 {
@@ -78,6 +98,7 @@ impl Container for Riegeli {
                     comments: metadata.file_comment.into_iter().collect(),
                     extensions: vec![metadata.extensions],
                 },
+                verbatim: true,
             })
         }
         .boxed()
@@ -160,7 +181,9 @@ async fn metadata_of(file: &RecordFile, options: ContainerOptions) -> Result<Rec
     match read_metadata(file.clone(), Arc::clone(&counters)).await {
         Ok(metadata) => Ok(metadata.unwrap_or_default()),
         Err(ReadError::Other(error @ (Error::Store { .. } | Error::Changed { .. }))) => Err(error),
-        Err(_) if options.on_corruption == OnCorruption::Skip => Ok(RecordsMetadata::default()),
+        Err(_) if options.on_corruption == OnCorruption::Skip => {
+            Ok(read_metadata_alone(file.clone(), counters).await)
+        }
         Err(ReadError::Damage(damage))
             if options.on_truncated == OnTruncated::End
                 && is_unfinished(file, &damage, &counters).await? =>

@@ -16,7 +16,7 @@ use crate::header::ChunkKind;
 use crate::inspect::{has_leftovers, read_footer};
 use crate::metadata::RecordsMetadata;
 use crate::read::index::data_part_of_damaged;
-use crate::read::{ChunkData, ChunkScan, Damage, ReadError, SIGNATURE_LEN, check_signature};
+use crate::read::{ChunkData, ChunkScan, Damage, ReadError, SIGNATURE_LEN, check_signature, metadata_chunk};
 use crate::write::{
     ArrayRecordOptions, ArrayRecordWriter, ChunkEncoder, ChunkRecords, Compression, EncodedChunk, FileWriter,
     Layout, WriteError, WriterOptions,
@@ -92,7 +92,11 @@ impl Repair {
     async fn next(&mut self) -> Result<Option<Bytes>> {
         while self.output.is_some() {
             let piece = match self.chunks.next().await.map_err(ReadError::of(&self.file))? {
-                Some(chunk) => self.copy(chunk)?,
+                Some(chunk) => {
+                    let mut piece = self.metadata_before(&chunk).await?;
+                    piece.extend(self.copy(chunk)?);
+                    piece
+                }
                 None => self.finish().await?,
             };
             if !piece.is_empty() {
@@ -100,6 +104,21 @@ impl Repair {
             }
         }
         Ok(None)
+    }
+
+    /// The metadata, if they are whole, although the search for chunks behind a damaged signature passed over them:
+    /// `chunk` is the one that it found.
+    async fn metadata_before(&mut self, chunk: &ChunkData) -> Result<Vec<u8>> {
+        if self.any_chunk || chunk.chunk.begin <= SIGNATURE_LEN {
+            return Ok(Vec::new());
+        }
+        let found = metadata_chunk(self.file.clone(), Arc::clone(&self.counters)).await;
+        let Ok(Some((chunk, data))) = found else { return Ok(Vec::new()) };
+        let metadata = ChunkData { chunk, kind: ChunkKind::Metadata, data };
+        match self.kept(&metadata) {
+            Ok(_) => self.copy(metadata),
+            Err(_) => Ok(Vec::new()),
+        }
     }
 
     /// The bytes of a chunk in the new file; none if it is left out.

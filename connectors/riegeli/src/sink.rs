@@ -96,12 +96,16 @@ fn metadata(
     comment: Option<String>,
     writer_options: &WriterOptions,
 ) -> Result<RecordsMetadata> {
-    let FileDescription { message_type, descriptors, arrow_schema, inherited } = description;
-    let files = descriptor_files(&descriptors, message_type.as_deref().unwrap_or_default());
+    let FileDescription { message_type, descriptors, arrow_schema, inherited, verbatim } = description;
+    let file_descriptors = match verbatim {
+        true => descriptors,
+        false => descriptor_files(&descriptors, message_type.as_deref().unwrap_or_default())
+            .map_err(|fault| encode_error(&fault))?,
+    };
     Ok(RecordsMetadata {
         file_comment: comment.or_else(|| inherited.comment()),
         record_type_name: message_type,
-        file_descriptors: files.map_err(|fault| encode_error(&fault))?,
+        file_descriptors,
         record_writer_options: Some(writer_options.to_string()),
         arrow_schema,
         extensions: inherited.extensions.concat().into(),
@@ -314,7 +318,7 @@ impl RiegeliAssembler {
                 file.write(&metadata, &mut out)?;
                 file
             }
-            Begin::Behind { size } => FileWriter::append(*size, &self.options, &mut out)?,
+            Begin::Behind { size } => FileWriter::begin_append(*size, &self.options, &mut out)?,
         });
         Ok(out)
     }
@@ -333,10 +337,16 @@ impl Assembler for RiegeliAssembler {
     }
 
     fn finish(&mut self) -> Result<Vec<u8>> {
+        let file = self.file.as_mut().ok_or_else(not_begun)?;
+        file.begin_final_padding().map_err(|error| encode_error(&error))?;
+        Ok(Vec::new())
+    }
+
+    fn more(&mut self) -> Result<Option<Vec<u8>>> {
         let mut out = Vec::new();
-        let mut file = self.file.take().ok_or_else(not_begun)?;
-        file.pad(&mut out).map_err(|error| encode_error(&error))?;
-        Ok(out)
+        let file = self.file.as_mut().ok_or_else(not_begun)?;
+        let any = file.put_padding(&mut out).map_err(|error| encode_error(&error))?;
+        Ok(any.then_some(out))
     }
 }
 

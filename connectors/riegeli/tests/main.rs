@@ -5,6 +5,7 @@ mod connector;
 mod damage;
 mod differential;
 mod fixtures;
+mod nested;
 mod ranges;
 mod recovery;
 mod repair;

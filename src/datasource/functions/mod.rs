@@ -12,7 +12,6 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{ScalarValue, plan_err};
 use datafusion::datasource::TableType;
-use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
@@ -69,9 +68,9 @@ impl<T: AboutFiles + 'static> TableProvider for FunctionTable<T> {
 }
 
 /// The path that is the first argument of a function.
-fn path_argument(function: &str, value: &ScalarValue) -> Result<ListingTableUrl> {
+fn path_argument(function: &str, value: &ScalarValue) -> Result<String> {
     match value.try_as_str() {
-        Some(Some(path)) => ListingTableUrl::parse(path),
+        Some(Some(path)) => Ok(path.to_string()),
         _ => plan_err!("the first argument of {function} is a path in quotes, not {value}"),
     }
 }

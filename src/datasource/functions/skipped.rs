@@ -7,15 +7,16 @@ use datafusion::arrow::array::{RecordBatch, StringArray, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::plan_err;
-use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
-use recordfusion_core::{Connector, LostRegion, Options};
+use recordfusion_core::{Connector, LostRegion, OnCorruption, Options};
 
 use super::{AboutFiles, FunctionTable, columns, path_argument};
 use crate::capabilities::verifying;
 use crate::datasource::external;
-use crate::datasource::files::{list_files, recognise_files};
+use crate::datasource::files::recognise_files;
+use crate::datasource::listing::list_files;
+use crate::datasource::location::locate;
 use crate::datasource::settings::table_options;
 
 /// The table function of one format: a row for each lost region, with its first byte, the byte behind its last one,
@@ -47,7 +48,7 @@ impl TableFunctionImpl for Skipped {
 #[derive(Debug)]
 struct SkippedOf {
     connector: Arc<dyn Connector>,
-    path: ListingTableUrl,
+    path: String,
 }
 
 #[async_trait]
@@ -63,11 +64,11 @@ impl AboutFiles for SkippedOf {
     }
 
     async fn rows(&self, session: &dyn Session) -> Result<RecordBatch> {
-        let files = list_files(session, &self.path).await?;
+        let files = list_files(session, &locate(session, &self.path).await?).await?;
         if files.is_empty() {
             return plan_err!("no files at {}", self.path);
         }
-        recognise_files(&files, Some(&self.connector)).await?;
+        recognise_files(&files, Some(&self.connector), OnCorruption::Skip).await?;
         let options = table_options(session, self.connector.as_ref(), &Options::new());
         let mut lost: Vec<(String, LostRegion)> = Vec::new();
         for file in files.iter().filter(|file| file.size > 0) {

@@ -8,14 +8,17 @@ use datafusion::arrow::array::{RecordBatch, StringArray, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::{ScalarValue, plan_err};
-use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
-use recordfusion_core::RecordFile;
+use recordfusion_core::{OnCorruption, Options, RecordFile};
 
 use super::{AboutFiles, FunctionTable, columns, path_argument};
-use crate::datasource::files::{list_files, recognise_files};
+use crate::datasource::external;
+use crate::datasource::files::recognise_files;
+use crate::datasource::listing::list_files;
+use crate::datasource::location::locate;
 use crate::datasource::range::pieces;
+use crate::datasource::settings::given_or_set;
 
 /// The table function: `SELECT file, "begin", "end" FROM record_splits('logs/', 16)`.
 ///
@@ -46,7 +49,7 @@ const MOST: u64 = 1 << 20;
 
 #[derive(Debug)]
 struct SplitsOf {
-    path: ListingTableUrl,
+    path: String,
     count: u64,
 }
 
@@ -57,11 +60,13 @@ impl AboutFiles for SplitsOf {
     }
 
     async fn rows(&self, session: &dyn Session) -> Result<RecordBatch> {
-        let files = list_files(session, &self.path).await?;
+        let files = list_files(session, &locate(session, &self.path).await?).await?;
         if files.is_empty() {
             return plan_err!("no files at {}", self.path);
         }
-        let alignment = match recognise_files(&files, None).await? {
+        let on_corruption = given_or_set(session, &Options::new(), OnCorruption::OPTION);
+        let on_corruption = OnCorruption::from_options(&on_corruption).map_err(external)?;
+        let alignment = match recognise_files(&files, None, on_corruption).await? {
             Some(connector) => connector.range_alignment(),
             None if files.iter().all(|file| file.size == 0) => 1,
             None => return plan_err!("{} is of no known record format", self.path),

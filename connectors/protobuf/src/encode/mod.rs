@@ -26,4 +26,5 @@ mod write;
 
 pub use derive::{DerivedType, derive};
 pub use hint::{Hint, apply_hint, hinted_mapping, schema_hint};
+pub(crate) use records::RECORD;
 pub use records::{EncodeCounts, EncodedRecords, RecordEncoder, Target};

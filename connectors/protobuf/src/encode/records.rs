@@ -9,7 +9,7 @@ use super::bind::{BoundMessage, check_fields};
 use super::compile::Compiler;
 use super::derive::{DerivedType, derive};
 use super::fault::Fault;
-use super::origin::{is_binary, plain};
+use super::origin::{is_binary, is_text, plain};
 use super::plan::MessagePlan;
 use super::write::Output;
 use crate::descriptor::Message;
@@ -17,7 +17,7 @@ use crate::open::RecordType;
 use crate::options::WriteOptions;
 
 /// Name of the column that holds whole records.
-const RECORD: &str = "_record";
+pub(crate) const RECORD: &str = "_record";
 /// Name of the column that holds fields unknown to the message type.
 const UNKNOWN: &str = "_unknown";
 /// Rows that are encoded together: what is made of them on the way stays in the processor's cache.
@@ -94,8 +94,8 @@ enum Plan {
 }
 
 impl RecordEncoder {
-    /// The encoder of rows of `schema` as records of `target`. A schema of nothing but a binary column
-    /// `_record` is of records as they are; a binary column `_unknown` beside others is of fields to append
+    /// The encoder of rows of `schema` as records of `target`. A schema of nothing but a column
+    /// `_record` of bytes or text is of records as they are; a binary column `_unknown` beside others is of fields to append
     /// to records of a given message type.
     ///
     /// # Errors
@@ -112,6 +112,11 @@ impl RecordEncoder {
         };
         let plan = plan(&schema, message.as_ref(), derived.is_some(), options)?;
         Ok(Self { schema, plan, message, derived, output: Output::default(), rows: 0 })
+    }
+
+    /// Whether the rows are whole records, which are written as they are.
+    pub fn takes_whole_records(&self) -> bool {
+        matches!(self.plan, Plan::Record)
     }
 
     /// The message type of the records; `None` if `_record` is written and none was given.
@@ -175,9 +180,12 @@ impl RecordEncoder {
     }
 }
 
-/// Whether the columns are one of whole records.
+/// Whether the columns are one of whole records, of bytes or text.
 fn is_record(columns: &Fields) -> bool {
-    matches!(&columns[..], [only] if is_bytes_called(only, RECORD))
+    let is_whole = |column: &Field| {
+        is_bytes_called(column, RECORD) || (column.name() == RECORD && is_text(plain(column.data_type())))
+    };
+    matches!(&columns[..], [only] if is_whole(only))
 }
 
 fn is_bytes_called(column: &Field, name: &str) -> bool {

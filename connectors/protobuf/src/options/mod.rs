@@ -79,6 +79,11 @@ impl ProtobufOptions {
         Ok(parsed)
     }
 
+    /// Whether the options have a part in what message type the records are.
+    pub fn name_type(&self) -> bool {
+        self.message_type.is_some() || self.descriptor_set.is_some() || self.proto.is_some()
+    }
+
     /// How many records columns are inferred from; 0 if the options and the files' descriptors say them.
     pub fn sample_records(&self) -> usize {
         if self.features == Some(Features::Infer) { SAMPLE_RECORDS } else { 0 }

@@ -6,20 +6,20 @@
 //!
 //! A chunk belongs to the range that holds its first byte. Which chunks there are is known for certain only by
 //! hopping from the begin of the file on. A range of a file of many chunks searches for its first one instead, and
-//! what a range cannot know then, whether bytes before its first chunk are damaged, the range before it checks:
-//! see [`seam`].
+//! what a range cannot know then, whether it found a chunk of the file, the range before it checks: see
+//! [`range_end`].
 
+mod range_end;
 mod recover;
-mod seam;
 mod source;
 mod strict;
 mod walk;
 
+pub(crate) use range_end::check_strictly;
 pub(crate) use recover::RecoveringReader;
-pub(crate) use seam::Seam;
 pub(crate) use source::{Chunk, ChunkSource};
 pub(crate) use strict::{StrictReader, is_unfinished};
-pub(crate) use walk::{HeaderWalk, Start};
+pub(crate) use walk::{HeaderWalk, Hops, Start, most_hops};
 
 use recordfusion_core::{Error, RecordFile};
 

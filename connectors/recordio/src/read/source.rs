@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
-use recordfusion_core::{Limits, ReadAhead, RecordBlock, RecordFile, Result, ScanCounters};
+use recordfusion_core::{Limits, ReadAhead, RecordBlock, RecordFile, Result, ScanCounters, SearchBudget};
 
 use crate::checksum::{Checksum, RunningChecksum};
 use crate::fault::Fault;
@@ -64,6 +64,10 @@ pub(crate) struct ChunkSource {
     bytes: BytesMut,
     /// What a search knows of the checksums of `bytes`.
     sums: Vec<(Checksum, RunningChecksum)>,
+    /// Whether a search that costs much more than its bytes is an error.
+    bounded: bool,
+    /// Bytes that the last test of a candidate summed.
+    summed: u64,
 }
 
 impl ChunkSource {
@@ -76,7 +80,13 @@ impl ChunkSource {
         counters: Arc<ScanCounters>,
     ) -> Self {
         let source = ReadAhead::new(file, position, end, Arc::clone(&counters));
-        Self { source, limits, counters, begin: position, bytes: BytesMut::new(), sums: Vec::new() }
+        let (bytes, sums) = (BytesMut::new(), Vec::new());
+        Self { source, limits, counters, begin: position, bytes, sums, bounded: false, summed: 0 }
+    }
+
+    /// The same, but a search in which failed attempts cost much more than the bytes searched is an error.
+    pub fn bounded(self) -> Self {
+        Self { bounded: true, ..self }
     }
 
     /// The file.
@@ -91,22 +101,53 @@ impl ChunkSource {
 
     /// The next chunk that begins at or behind `from`, and before `until`.
     pub async fn find(&mut self, from: u64, until: u64) -> Result<Option<Chunk>> {
+        let mut budget = SearchBudget::new(from, self.limits.chunk);
         let mut from = from;
         while let Some(magic) = self.next_magic(from, until).await? {
+            let have = self.have();
             if let Ok(chunk) = self.test(magic, true).await? {
                 return Ok(Some(chunk));
+            }
+            let cost = self.have().saturating_sub(have).saturating_add(self.summed);
+            if self.bounded && !budget.spend(magic, cost) {
+                return Err(self.file().search_too_long(magic));
             }
             from = magic.saturating_add(MAGIC.len() as u64);
         }
         Ok(None)
     }
 
-    /// The same, and why no chunk begins at `from`, if none does.
-    pub async fn find_or_fault(&mut self, from: u64, until: u64) -> Result<(Option<Chunk>, Option<Fault>)> {
-        match self.test(from, false).await? {
-            Ok(chunk) => Ok((Some(chunk), None)),
-            Err(fault) => Ok((self.find(from.saturating_add(1), until).await?, Some(fault))),
+    /// The end of the chunk at `position` if that is intact but for being larger than the limits allow.
+    pub async fn end_of_large_chunk(&mut self, position: u64) -> Result<Option<u64>> {
+        let size = self.file().size;
+        let begin = position.saturating_add(HEADER_LEN as u64);
+        if begin > size {
+            return Ok(None);
         }
+        self.go_to(position);
+        self.fill(begin).await?;
+        let parsed = self
+            .slice(position, begin)
+            .first_chunk()
+            .map(|bytes| ChunkHeader::parse(bytes, &Limits::same(u64::MAX)).ok());
+        let Some(header) = parsed.flatten() else { return Ok(None) };
+        let end = position.saturating_add(header.chunk_len());
+        if end > size {
+            return Ok(None);
+        }
+        self.source.extend_limit(end);
+        let mut sums: Vec<(Checksum, u32)> = header.checksums().map(|kind| (kind, 0)).collect();
+        let mut at = begin;
+        while at < end {
+            let next = end.min(at.saturating_add(SUM_STEP));
+            self.go_to(at);
+            self.fill(next).await?;
+            let part = self.slice(at, next);
+            sums.iter_mut().for_each(|(kind, sum)| *sum = kind.append(*sum, part));
+            at = next;
+        }
+        let sum = |kind| sums.iter().find(|(known, _)| *known == kind).map_or(0, |(_, sum)| *sum);
+        Ok(header.reading(sum).is_ok().then_some(end))
     }
 
     /// The place of the next magic that begins at or behind `from`, and before `until`.
@@ -133,6 +174,7 @@ impl ChunkSource {
 
     async fn test(&mut self, position: u64, searching: bool) -> Result<std::result::Result<Chunk, Fault>> {
         self.go_to(position);
+        self.summed = 0;
         let left = self.file().size.saturating_sub(position);
         let header_end = position.saturating_add(left.min(HEADER_LEN as u64));
         self.fill(header_end).await?;
@@ -149,6 +191,7 @@ impl ChunkSource {
             Err(fault) => return Ok(Err(fault)),
         };
         let (begin, end) = (header_end, position.saturating_add(header.chunk_len()));
+        self.summed = u64::from(header.size).min(LARGE);
         self.source.extend_limit(end);
         let counters = Arc::clone(&self.counters);
         let (reading, places) = if searching {

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use recordfusion_core::{Limits, RecordFile, Result, ScanCounters};
+use recordfusion_core::{Limits, RangeEnd, RecordFile, Result, ScanCounters};
 
-use super::walk::{MOST_HOPS, is_many};
-use super::{Chunk, ChunkSource, HeaderWalk, ReadError, ReadResult, Seam, Start};
+use super::walk::Hops;
+use super::{Chunk, ChunkSource, HeaderWalk, ReadError, ReadResult, Start, check_strictly};
 use crate::fault::Fault;
 
 /// Reads the chunks that begin in a range. Every byte of the file has to belong to an intact chunk: a fault is an
@@ -16,45 +16,48 @@ pub(crate) struct StrictReader {
     end: u64,
     /// Where the next chunk has to begin.
     position: u64,
-    /// How many chunks stand before it, if ranges behind can hop to it.
-    index: Option<u64>,
+    /// How far those come who hop to the ranges behind.
+    hops: Hops,
     /// A chunk that was found already.
     found: Option<Chunk>,
-    /// The seam behind the last chunk, if it has to be checked.
-    seam: Option<Seam>,
+    /// Whether there was a chunk, so that the end of the range has to be checked.
+    any: bool,
 }
 
 impl StrictReader {
-    /// Stands at the first chunk that begins in `range`.
+    /// Stands at the first chunk that begins in `range`, which is `most_hops` chunks or less behind the begin of the
+    /// file, or searched for.
     pub async fn open(
         file: RecordFile,
         range: Range<u64>,
         limits: Limits,
+        most_hops: u64,
         counters: Arc<ScanCounters>,
     ) -> ReadResult<Self> {
         let end = range.end.min(file.size);
-        let mut walk = HeaderWalk::new(file.clone(), limits, Arc::clone(&counters));
+        let mut walk = HeaderWalk::new(file.clone(), limits, most_hops, Arc::clone(&counters));
         let start = if range.start < end { walk.seek(range.start).await? } else { Start::none(end) };
-        counters.chunks_skipped_by_range.add(walk.hops());
-        match start {
-            Start::At { position, .. } => {
-                let chunks = ChunkSource::new(file, position, end, limits, counters);
-                Ok(Self { chunks, end, position, index: walk.index(), found: None, seam: None })
-            }
-            Start::Far => {
-                let mut chunks = ChunkSource::new(file, range.start, end, limits, counters);
-                let found = chunks.find(range.start, end).await?;
-                let position = found.as_ref().map_or(end, |chunk| chunk.begin);
-                Ok(Self { chunks, end, position, index: None, found, seam: None })
-            }
-        }
+        counters.chunks_skipped_by_range.add(walk.count());
+        let from = match start {
+            Start::At { position, .. } => position,
+            Start::Far => range.start,
+        };
+        let mut chunks = ChunkSource::new(file, from, end, limits, counters).bounded();
+        let found = if start == Start::Far { chunks.find(from, end).await? } else { None };
+        let position = match (&found, &start) {
+            (Some(chunk), _) => chunk.begin,
+            (None, Start::Far) => end,
+            (None, Start::At { position, .. }) => *position,
+        };
+        Ok(Self { chunks, end, position, hops: walk.hops(), found, any: false })
     }
 
     /// The next chunk that begins in the range.
     pub async fn next(&mut self) -> ReadResult<Option<Chunk>> {
         if self.position >= self.end {
-            if let Some(seam) = self.seam.take() {
-                seam.check(&mut self.chunks).await?;
+            if std::mem::take(&mut self.any) && !self.hops.reach(self.end) {
+                let end = RangeEnd { search: self.end, next: self.position };
+                check_strictly(end, &mut self.chunks).await?;
             }
             return Ok(None);
         }
@@ -64,15 +67,9 @@ impl StrictReader {
             None => self.chunks.chunk_at(begin).await?.map_err(ReadError::at(begin))?,
         };
         self.position = chunk.end();
-        self.index = self.index_behind(&chunk);
-        let seam = Seam { range_end: self.end, last: begin, position: self.position };
-        self.seam = self.index.is_none().then_some(seam);
+        self.any = true;
+        self.hops.follow(begin, chunk.header.chunk_len());
         Ok(Some(chunk))
-    }
-
-    fn index_behind(&self, chunk: &Chunk) -> Option<u64> {
-        let many = chunk.begin == 0 && is_many(self.chunks.file().size, chunk.header.chunk_len());
-        self.index.map(|index| index.saturating_add(1)).filter(|index| !many && *index <= MOST_HOPS)
     }
 }
 

@@ -141,13 +141,41 @@ pub(crate) async fn read_metadata(
     let mut chunks = ChunkReader::open(file, 0..size.min(METADATA_READ), counters).await?;
     let Some(signature) = chunks.next_chunk().await? else { return Ok(Ok(RecordsMetadata::default())) };
     chunks.check_data(&signature).await?;
-    let Some(chunk) = chunks.next_chunk().await? else { return Ok(Ok(RecordsMetadata::default())) };
+    Ok(match next_metadata(&mut chunks).await? {
+        Some((chunk, data)) => parse_metadata(&chunk, &data),
+        None => Ok(RecordsMetadata::default()),
+    })
+}
+
+/// The metadata of a file whose signature is damaged, if they are whole.
+pub(crate) async fn read_metadata_alone(file: RecordFile, counters: Arc<ScanCounters>) -> RecordsMetadata {
+    match metadata_chunk(file, counters).await {
+        Ok(Some((chunk, data))) => parse_metadata(&chunk, &data).unwrap_or_default(),
+        Ok(None) | Err(_) => RecordsMetadata::default(),
+    }
+}
+
+/// The metadata chunk behind where the signature is, or was, with its data.
+pub(crate) async fn metadata_chunk(
+    file: RecordFile,
+    counters: Arc<ScanCounters>,
+) -> ReadResult<Option<(Chunk, Bytes)>> {
+    let end = SIGNATURE_LEN.saturating_add(1).min(file.size);
+    next_metadata(&mut ChunkReader::at(file, SIGNATURE_LEN, end, counters)).await
+}
+
+async fn next_metadata(chunks: &mut ChunkReader) -> ReadResult<Option<(Chunk, Bytes)>> {
+    let Some(chunk) = chunks.next_chunk().await? else { return Ok(None) };
     match chunk.header.kind().map_err(Damage::at(chunk.begin))? {
         ChunkKind::Metadata => {
             let data = chunks.read_data(&chunk).await?;
-            let message = ChunkDecoder::default().decode_metadata(&chunk.header, &data);
-            Ok(message.and_then(|message| RecordsMetadata::parse(&message)))
+            Ok(Some((chunk, data)))
         }
-        _ => Ok(Ok(RecordsMetadata::default())),
+        _ => Ok(None),
     }
+}
+
+fn parse_metadata(chunk: &Chunk, data: &Bytes) -> Result<RecordsMetadata, ChunkFault> {
+    let message = ChunkDecoder::default().decode_metadata(&chunk.header, data)?;
+    RecordsMetadata::parse(&message)
 }

@@ -28,7 +28,7 @@ impl HeaderWalk {
     /// takes one block header, and the chunk headers between the begin of the block and that of the range.
     pub async fn start(file: RecordFile, range: Range<u64>, counters: Arc<ScanCounters>) -> ReadResult<Self> {
         let end = range.end.min(file.size);
-        let headers = ShortReads::new(file.clone(), Arc::clone(&counters));
+        let headers = ShortReads::new(file.clone(), Arc::clone(&counters)).until(end);
         let mut walk = Self { file, counters, headers, position: range.start, end };
         if range.start >= end {
             return Ok(walk);

@@ -10,6 +10,10 @@ use crate::write::varint;
 
 /// Base-two logarithm of Brotli's window unless given.
 const BROTLI_WINDOW_LOG: u8 = 22;
+/// Base-two logarithm of the least window that is chosen: below, the encoder searches in another way.
+const BROTLI_LEAST_WINDOW_LOG: i32 = 19;
+/// Bytes up to which the encoder takes little memory with any window.
+const BROTLI_SMALL: usize = 16 << 10;
 /// The largest of the windows that every Brotli decoder knows.
 const BROTLI_LARGEST_WINDOW_LOG: i32 = 24;
 
@@ -47,7 +51,7 @@ impl Compressor {
         match self.compression {
             Compression::None => out.extend_from_slice(bytes),
             Compression::Brotli { level, window_log } => {
-                compress_brotli(bytes, level, window_log.unwrap_or(BROTLI_WINDOW_LOG), out)?;
+                compress_brotli(bytes, level, window_log, out)?;
             }
             Compression::Zstd { level, window_log } => {
                 self.compress_zstd(bytes, level, window_log)
@@ -88,12 +92,24 @@ fn failure(codec: &'static str, reason: impl Into<String>) -> WriteError {
     WriteError::Compression { codec, reason: reason.into() }
 }
 
-/// A window beyond 4 MiB is not made larger than what is compressed, since the encoder allocates it.
-fn compress_brotli(bytes: &[u8], level: u8, window_log: u8, out: &mut Vec<u8>) -> Result<(), WriteError> {
+/// The encoder allocates its window twice, however little it is given. So a window beyond 4 MiB is not made larger than
+/// what is compressed, and one that is not given is as small as gives the same matches.
+fn compress_brotli(
+    bytes: &[u8],
+    level: u8,
+    window_log: Option<u8>,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
     let needed = bytes.len().next_power_of_two().trailing_zeros() as i32;
+    let usual = i32::from(BROTLI_WINDOW_LOG);
+    let window_log = match window_log {
+        Some(log) => i32::from(log).min(needed.max(usual)),
+        None if bytes.len() < BROTLI_SMALL => usual,
+        None => needed.clamp(BROTLI_LEAST_WINDOW_LOG, usual),
+    };
     let mut state = BrotliEncoderStateStruct::new(StandardAlloc::default());
     state.params.quality = i32::from(level);
-    state.params.lgwin = i32::from(window_log).min(needed.max(i32::from(BROTLI_WINDOW_LOG)));
+    state.params.lgwin = window_log;
     state.params.large_window = state.params.lgwin > BROTLI_LARGEST_WINDOW_LOG;
     state.params.size_hint = bytes.len();
     let (mut available_in, mut read) = (bytes.len(), 0);

@@ -7,19 +7,28 @@ use crate::write::chunk::EncodedChunk;
 use crate::write::error::WriteError;
 use crate::write::options::WriterOptions;
 
+/// Bytes of a padding chunk where one would be much larger: what is written at a time.
+const PADDING_PIECE: u64 = 16 * BLOCK;
+
 /// A file that is being written. Each call appends to `out` what comes next in the file; the caller may
 /// take it from there at any time.
 #[derive(Debug, Clone)]
 pub struct FileWriter {
     position: u64,
     final_padding: u64,
+    /// Where padding that was begun ends; not behind `position` if there is none.
+    padding_end: u64,
 }
 
 impl FileWriter {
     /// Begins a new file with the signature. A metadata chunk, if any, has to be written first.
     pub fn create(options: &WriterOptions, out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(&SIGNATURE);
-        Self { position: SIGNATURE.len() as u64, final_padding: options.final_padding }
+        Self::at(SIGNATURE.len() as u64, options)
+    }
+
+    fn at(position: u64, options: &WriterOptions) -> Self {
+        Self { position, final_padding: options.final_padding, padding_end: 0 }
     }
 
     /// Goes on behind the `size` bytes of a file (section 8.2), with the initial padding; begins a new file
@@ -28,15 +37,25 @@ impl FileWriter {
     /// # Errors
     /// [`WriteError::FileTooLong`].
     pub fn append(size: u64, options: &WriterOptions, out: &mut Vec<u8>) -> Result<Self, WriteError> {
+        let mut writer = Self::begin_append(size, options, out)?;
+        while writer.put_padding(out)? {}
+        Ok(writer)
+    }
+
+    /// The same, but the initial padding is only begun: [`Self::put_padding`] writes it.
+    ///
+    /// # Errors
+    /// [`WriteError::FileTooLong`].
+    pub fn begin_append(size: u64, options: &WriterOptions, out: &mut Vec<u8>) -> Result<Self, WriteError> {
         if size == 0 {
             return Ok(Self::create(options, out));
         }
-        let mut writer = Self { position: size, final_padding: options.final_padding };
+        let mut writer = Self::at(size, options);
         if !is_chunk_boundary(size) {
             out.resize(out.len() + remaining(size) as usize, 0);
             writer.position = size.checked_add(remaining(size)).ok_or(WriteError::FileTooLong)?;
         }
-        writer.pad_to(options.initial_padding, out)?;
+        writer.begin_padding(options.initial_padding)?;
         Ok(writer)
     }
 
@@ -66,13 +85,41 @@ impl FileWriter {
     /// # Errors
     /// [`WriteError::FileTooLong`].
     pub fn pad_to(&mut self, multiple: u64, out: &mut Vec<u8>) -> Result<(), WriteError> {
-        let end = padded_end(self.position, multiple).ok_or(WriteError::FileTooLong)?;
-        if end == self.position {
-            return Ok(());
+        self.begin_padding(multiple)?;
+        while self.put_padding(out)? {}
+        Ok(())
+    }
+
+    /// Begins the final padding: [`Self::put_padding`] writes it.
+    ///
+    /// # Errors
+    /// [`WriteError::FileTooLong`].
+    pub fn begin_final_padding(&mut self) -> Result<(), WriteError> {
+        self.begin_padding(self.final_padding)
+    }
+
+    fn begin_padding(&mut self, multiple: u64) -> Result<(), WriteError> {
+        self.padding_end = padded_end(self.position, multiple).ok_or(WriteError::FileTooLong)?;
+        Ok(())
+    }
+
+    /// Writes a piece of the padding that was begun: a chunk of it. Whether there was something left to write.
+    ///
+    /// # Errors
+    /// [`WriteError::FileTooLong`].
+    pub fn put_padding(&mut self, out: &mut Vec<u8>) -> Result<bool, WriteError> {
+        let left = self.padding_end.saturating_sub(self.position);
+        if left == 0 {
+            return Ok(false);
         }
+        let end = match left > 2 * PADDING_PIECE {
+            true => self.position - self.position % BLOCK + PADDING_PIECE,
+            false => self.padding_end,
+        };
         let data = vec![0; (distance(self.position, end) - CHUNK_HEADER) as usize];
         let chunk = EncodedChunk::new(b'p', 0, 0, data);
-        self.write(&chunk, out).map(|_| ())
+        self.write(&chunk, out)?;
+        Ok(true)
     }
 
     fn write_parts(
@@ -208,6 +255,28 @@ mod tests {
             assert_eq!(padded_end(position, multiple), Some(end), "{position} {multiple}");
         }
         assert_eq!(padded_end(u64::MAX - 10, 1000), None);
+    }
+
+    /// Padding is written in pieces, each a chunk that readers take, up to the same end.
+    #[test]
+    fn large_padding_comes_in_pieces() {
+        let multiple = 5 << 20;
+        let options = WriterOptions { initial_padding: multiple, ..WriterOptions::default() };
+        for size in [64, BLOCK - 40, BLOCK, BLOCK + 10, 3 * BLOCK + 777, multiple - 40, multiple] {
+            let mut out = Vec::new();
+            let mut writer = FileWriter::begin_append(size, &options, &mut out).expect("short");
+            assert!((out.len() as u64) < BLOCK, "no more than up to a place where a chunk can begin");
+            out.clear();
+            let end = padded_end(writer.position(), multiple).expect("short");
+            while writer.put_padding(&mut out).expect("short") {
+                let begin = writer.position() - out.len() as u64;
+                let (header, data) = read_chunk(begin, &out);
+                assert!(out.len() as u64 <= 2 * PADDING_PIECE, "{size}");
+                assert!(header.kind().is_ok() && data.iter().all(|&byte| byte == 0), "{size}");
+                out.clear();
+            }
+            assert_eq!(writer.position(), end, "{size}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use recordfusion_core::nearest_names;
 
 use crate::write::error::OptionsError;
-use crate::write::options::{Compression, FRACTION, SIZE, WriterOptions};
+use crate::write::options::{Compression, FRACTION, MOST_PADDING, PADDING, SIZE, WriterOptions};
 
 const KEYS: [&str; 14] = [
     "default",
@@ -101,9 +101,11 @@ impl<'a> Items<'a> {
                 number => number.parse().ok().filter(|log| (10..=31).contains(log)).map(Some),
             })?;
         let none = self.flag("uncompressed")?.then_some(Compression::None);
-        let snappy = self.read("snappy", "1 or 2", |value| {
-            matches!(value, "" | "1" | "2").then_some(Compression::Snappy)
-        })?;
+        // Level 2 of the reference searches for matches in another way, which the encoder here does not know.
+        let snappy =
+            self.read("snappy", "1, the only level of snappy that can be written here", |value| {
+                matches!(value, "" | "1").then_some(Compression::Snappy)
+            })?;
         let zstd = self.read("zstd", "a level from -131072 to 22", |value| {
             Some(Compression::Zstd { level: level(value, 3)?, window_log: None })
         })?;
@@ -194,14 +196,14 @@ fn positive_size(text: &str) -> Option<u64> {
 }
 
 fn padding(text: &str) -> Option<u64> {
-    if text.is_empty() { Some(64 << 10) } else { positive_size(text) }
+    if text.is_empty() { Some(64 << 10) } else { positive_size(text).filter(|&size| size <= MOST_PADDING) }
 }
 
 impl FromStr for WriterOptions {
     type Err = OptionsError;
 
     /// Reads the text form of options. Those that have no effect on the file but name the reference
-    /// implementation's own parts (`brotli_encoder`, the level of `snappy`) are checked and otherwise ignored.
+    /// implementation's own parts (`brotli_encoder`) are checked and otherwise ignored.
     fn from_str(text: &str) -> Result<Self, OptionsError> {
         let items = Items::parse(text, &KEYS)?;
         items.check_order()?;
@@ -216,15 +218,15 @@ impl FromStr for WriterOptions {
         let bucket_fraction = items.read("bucket_fraction", FRACTION, |value| {
             value.parse().ok().filter(|fraction| (0.0..=1.0).contains(fraction))
         })?;
-        let both = items.read("padding", SIZE, padding)?.unwrap_or(1);
+        let both = items.read("padding", PADDING, padding)?.unwrap_or(1);
         let parallelism = items.read("parallelism", "a whole number", |value| value.parse().ok())?;
         Ok(Self {
             transpose: items.switch("transpose")?,
             compression: items.compression(Compression::default())?,
             chunk_size: chunk_size.flatten(),
             bucket_fraction: bucket_fraction.unwrap_or(1.0),
-            initial_padding: items.read("initial_padding", SIZE, padding)?.unwrap_or(both),
-            final_padding: items.read("final_padding", SIZE, padding)?.unwrap_or(both),
+            initial_padding: items.read("initial_padding", PADDING, padding)?.unwrap_or(both),
+            final_padding: items.read("final_padding", PADDING, padding)?.unwrap_or(both),
             parallelism: parallelism.unwrap_or(0),
         })
     }

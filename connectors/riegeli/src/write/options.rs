@@ -19,7 +19,7 @@ pub enum Compression {
     Brotli {
         /// From 0, fast, to 11, dense.
         level: u8,
-        /// Base-two logarithm of the window in bytes, 10 to 30; 22 unless given.
+        /// Base-two logarithm of the window in bytes, 10 to 30; unless given as much as a chunk needs, at most 22.
         window_log: Option<u8>,
     },
     /// Zstandard.
@@ -120,9 +120,9 @@ pub struct WriterOptions {
     pub chunk_size: Option<u64>,
     /// Bytes that are compressed together in transposed chunks, as a fraction of the chunk size, 0 to 1.
     pub bucket_fraction: f64,
-    /// Where the first chunk appended to a file begins: a multiple of so many bytes, at least 1.
+    /// Where the first chunk appended to a file begins: a multiple of so many bytes, from 1 to 1 TiB.
     pub initial_padding: u64,
-    /// What the file is padded to when records are flushed: a multiple of so many bytes, at least 1.
+    /// What the file is padded to when records are flushed: a multiple of so many bytes, from 1 to 1 TiB.
     pub final_padding: u64,
     /// Chunks that are encoded at the same time besides the one being filled.
     pub parallelism: u32,
@@ -173,13 +173,21 @@ impl WriterOptions {
             ("initial_padding", self.initial_padding),
             ("final_padding", self.final_padding),
         ];
-        match sizes.into_iter().find(|&(_, size)| size == 0) {
-            Some((key, _)) => Err(OptionsError::value(key, "0", SIZE)),
+        if let Some((key, _)) = sizes.into_iter().find(|&(_, size)| size == 0) {
+            return Err(OptionsError::value(key, "0", SIZE));
+        }
+        let paddings = [("initial_padding", self.initial_padding), ("final_padding", self.final_padding)];
+        match paddings.into_iter().find(|&(_, size)| size > MOST_PADDING) {
+            Some((key, size)) => Err(OptionsError::value(key, &size.to_string(), PADDING)),
             None => Ok(()),
         }
     }
 }
 
+/// The largest padding: it is written, so that more is a mistake.
+pub(super) const MOST_PADDING: u64 = 1 << 40;
+/// What paddings are.
+pub(super) const PADDING: &str = "a size from 1 to 1T, such as 64K";
 /// What `bucket_fraction` takes.
 pub(super) const FRACTION: &str = "a number from 0 to 1";
 /// What sizes in bytes are.

@@ -30,7 +30,7 @@ fn options_are_read_from_text() {
         ("zstd", with(zstd(3, None))),
         ("zstd:-131072", with(zstd(-131_072, None))),
         ("zstd:22,window_log:31", with(zstd(22, Some(31)))),
-        ("snappy:2", with(Compression::Snappy)),
+        ("snappy:1", with(Compression::Snappy)),
         ("chunk_size:1", sized(Some(1))),
         ("chunk_size:1.5K", sized(Some(1536))),
         ("chunk_size:64k", sized(Some(65_536))),
@@ -56,6 +56,9 @@ fn what_is_wrong_with_options_is_said() {
     let cases = [
         ("tranpose", "unknown option 'tranpose'; did you mean 'transpose'?"),
         ("brotli,zstd", "options 'brotli' and 'zstd' exclude each other"),
+        ("snappy:2", "option 'snappy': '2' is not 1, the only level of snappy that can be written here"),
+        ("padding:2T", "option 'padding': '2T' is not a size from 1 to 1T, such as 64K"),
+        ("final_padding:16E", "option 'final_padding': '16E' is not a size from 1 to 1T, such as 64K"),
         ("snappy,uncompressed", "options 'uncompressed' and 'snappy' exclude each other"),
         ("window_log:20,uncompressed", "options 'uncompressed' and 'window_log' exclude each other"),
         ("snappy,window_log:20", "options 'snappy' and 'window_log' exclude each other"),

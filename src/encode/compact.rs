@@ -11,7 +11,7 @@ use datafusion::error::Result;
 ///
 /// # Errors
 /// None for valid arrays; Arrow checks what is put together again.
-pub(super) fn compact(column: &ArrayRef) -> Result<ArrayRef> {
+pub(crate) fn compact(column: &ArrayRef) -> Result<ArrayRef> {
     match column.data_type() {
         DataType::Utf8View => Ok(Arc::new(column.as_string_view().gc())),
         DataType::BinaryView => Ok(Arc::new(column.as_binary_view().gc())),
