@@ -21,5 +21,5 @@ mod stream;
 pub(crate) use compact::compact;
 pub(crate) use file::{Encoded, Encoding, FileEncoder, NewUnit};
 pub(crate) use parquet::ParquetEncoding;
-pub use pieces::{columnar_pieces, text_pieces};
+pub(crate) use pieces::columnar_pieces;
 pub(crate) use stream::{Piece, encode_stream};

@@ -23,7 +23,7 @@ const AROUND_NAME: u64 = 4;
 ///
 /// # Errors
 /// A row whose values alone take more than an output can have in one row.
-pub fn columnar_pieces(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+pub(crate) fn columnar_pieces(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
     pieces(batch, Names::Once)
 }
 
@@ -31,7 +31,7 @@ pub fn columnar_pieces(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
 ///
 /// # Errors
 /// As [`columnar_pieces`].
-pub fn text_pieces(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+pub(crate) fn text_pieces(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
     pieces(batch, Names::InEachRow)
 }
 

@@ -179,7 +179,7 @@ async fn files(store: &Faulty) -> Vec<(String, u64)> {
 }
 
 /// Several parts of one file, a small file, several files, and more rows for a file that is there.
-const STATEMENTS: [&str; 6] = [
+const STATEMENTS: [&str; 12] = [
     "COPY (SELECT repeat('0123456789', 100000) AS a FROM generate_series(1, 20)) TO 'mem:///x.riegeli' \
      STORED AS RIEGELI OPTIONS (compression 'uncompressed')",
     "COPY (SELECT 1 AS a) TO 'mem:///x.riegeli' STORED AS RIEGELI",
@@ -188,6 +188,14 @@ const STATEMENTS: [&str; 6] = [
     "COPY (SELECT value FROM generate_series(1, 20000)) TO 'mem:///f/' STORED AS RIEGELI",
     "COPY (SELECT value FROM generate_series(1, 20000)) TO 'mem:///old/' STORED AS RIEGELI OPTIONS (overwrite 'true')",
     "INSERT INTO there (id, tag) SELECT value, repeat('0123456789', 100000) FROM generate_series(1, 10)",
+    "COPY (SELECT repeat('0123456789', 100000) || value AS a FROM generate_series(1, 20)) TO 'mem:///x.parquet' \
+     STORED AS PARQUET OPTIONS (compression 'uncompressed')",
+    "COPY (SELECT repeat('0123456789', 100000) AS a FROM generate_series(1, 20)) TO 'mem:///x.csv' STORED AS CSV",
+    "COPY (SELECT value FROM generate_series(1, 20000)) TO 'mem:///x.json' STORED AS JSON",
+    "COPY (SELECT value FROM generate_series(1, 20000)) TO 'mem:///x.arrow' STORED AS ARROW",
+    "COPY (SELECT value, value % 3 AS part FROM generate_series(1, 20)) TO 'mem:///p/' \
+     STORED AS PARQUET PARTITIONED BY (part)",
+    "COPY (SELECT value FROM generate_series(1, 20000)) TO 'mem:///old/' STORED AS CSV OPTIONS (overwrite 'true')",
 ];
 
 #[tokio::test]
@@ -235,9 +243,12 @@ async fn a_cancelled_write_leaves_a_store_as_it_was() {
 
 /// A file of the tool's making that takes a while.
 fn long_write(output: &LocalPath) -> Child {
+    long_write_as(output, "RIEGELI OPTIONS (compression 'uncompressed', chunk_size '1M')")
+}
+
+fn long_write_as(output: &LocalPath, format: &str) -> Child {
     let query = format!(
-        "COPY (SELECT value, repeat('0123456789', 20) AS a FROM generate_series(1, {LONG})) TO '{}' \
-         STORED AS RIEGELI OPTIONS (compression 'uncompressed', chunk_size '1M')",
+        "COPY (SELECT value, repeat('0123456789', 20) AS a FROM generate_series(1, {LONG})) TO '{}' STORED AS {format}",
         output.display()
     );
     let mut command = Command::new(env!("CARGO_BIN_EXE_recordfusion"));
@@ -285,9 +296,12 @@ fn a_killed_write_leaves_a_whole_file_or_none() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_write_removes_what_it_began() {
-    for signal in ["INT", "TERM"] {
+    let riegeli = "RIEGELI OPTIONS (compression 'uncompressed', chunk_size '1M')";
+    for (signal, format) in
+        [("INT", riegeli), ("TERM", riegeli), ("INT", "PARQUET"), ("TERM", "CSV"), ("INT", "JSON")]
+    {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut child = long_write(&folder.path().join("x.riegeli"));
+        let mut child = long_write_as(&folder.path().join("x.y"), format);
         while names(folder.path()).is_empty() {
             assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
             std::thread::sleep(Duration::from_millis(5));

@@ -47,3 +47,22 @@ if with_recordio; then
 else
   echo "skipped: the package recordio cannot be installed here"
 fi
+
+# The sample with a column of maps, as tables for everybody.
+check_tables() {
+  local name
+  for name in parquet arrow ndjson; do
+    "$tool" convert --progress never --select "*, MAP(['host', 'path'], [host, path]) AS labels" "$sample" \
+      "$work/table.$name"
+  done
+  "$work/venv/bin/python" "$here/tables.py" "$work/table.parquet" "$work/table.arrow" "$work/table.ndjson" "$records"
+  "$tool" query "COPY (SELECT * FROM '$work/table.parquet') TO '$work/copied.parquet' STORED AS PARQUET" > /dev/null
+  "$tool" query "COPY (SELECT * FROM '$work/table.parquet') TO '$work/copied.arrow' STORED AS ARROW" > /dev/null
+  "$work/venv/bin/python" "$here/tables.py" "$work/copied.parquet" "$work/copied.arrow" "$work/table.ndjson" "$records"
+}
+
+if with_packages pandas pyarrow polars duckdb; then
+  check_tables
+else
+  echo "skipped: one of the packages pandas, pyarrow, polars and duckdb cannot be installed here"
+fi
