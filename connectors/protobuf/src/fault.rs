@@ -53,6 +53,14 @@ impl Fault {
         }
     }
 
+    /// The fault as one of a value: what is wrong inside of bytes that the record only carries. `what` they should be.
+    pub(crate) fn of_carried(mut self: Box<Self>, what: &str) -> Box<Self> {
+        if matches!(self.kind, FaultKind::Wire(_) | FaultKind::InvalidUtf8 | FaultKind::RequiredMissing) {
+            self.kind = FaultKind::BadValue(format!("it is no {what}: {}", self.kind));
+        }
+        self
+    }
+
     /// The fault in words, as one of a record of type `message`.
     pub(crate) fn describe(&self, message: &str) -> String {
         let kind = &self.kind;

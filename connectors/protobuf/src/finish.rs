@@ -15,7 +15,7 @@ use arrow::compute::nullif;
 use arrow::datatypes::{DataType, Fields, Int32Type};
 
 use crate::column_tree::Shape;
-use crate::columns::{Columns, of_plan};
+use crate::columns::{Columns, compact, of_plan};
 use crate::decoded::Tally;
 use crate::descriptor::{Descriptors, MessageId};
 use crate::fault::{FaultKind, Result};
@@ -48,15 +48,36 @@ pub(crate) struct Finish<'a> {
 /// The buffers that the views of columns point into.
 pub(crate) enum ViewBuffers {
     /// That of the block of records.
-    Shared(Buffer),
+    Shared {
+        /// The buffer.
+        buffer: Buffer,
+        /// How many of its bytes are those of the batch's rows.
+        share: usize,
+    },
     /// Those of each column of views, by index.
     OfEach(Vec<Vec<Buffer>>),
 }
 
 impl ViewBuffers {
+    /// The buffers of these columns; their values are copied to smaller ones if they use few of the bytes.
+    pub(crate) fn compacted(self, columns: &mut Columns) -> Self {
+        match self {
+            Self::Shared { buffer, share } => {
+                match compact::out_of_shared(&mut columns.views, &buffer, share) {
+                    Some(buffers) => Self::OfEach(buffers),
+                    None => Self::Shared { buffer, share },
+                }
+            }
+            Self::OfEach(mut buffers) => {
+                compact::out_of_own(&mut columns.views, &mut buffers);
+                Self::OfEach(buffers)
+            }
+        }
+    }
+
     fn of(&self, column: u32) -> Vec<Buffer> {
         match self {
-            Self::Shared(buffer) => vec![buffer.clone()],
+            Self::Shared { buffer, .. } => vec![buffer.clone()],
             Self::OfEach(buffers) => buffers.get(column as usize).cloned().unwrap_or_default(),
         }
     }

@@ -87,7 +87,7 @@ impl MessageDecoder {
     ) -> Result<Arrays, Unfit> {
         let assembled = Assembly::fill(&self.plan, &mut self.columns, layout, occurrences, fill);
         let arrays = assembled.and_then(|assembled| {
-            Ok(self.finish(&assembled.buffers, assembled.records, assembled.mismatches)?)
+            Ok(self.finish(assembled.buffers, assembled.records, assembled.mismatches)?)
         });
         if arrays.is_err() {
             self.columns.clear();
@@ -126,12 +126,16 @@ impl MessageDecoder {
             count = count.saturating_add(1);
         }
         let mismatches = walk.mismatches;
-        self.finish(&ViewBuffers::Shared(block.data().clone()), count, mismatches)
+        let of_a_record = block.data().len().checked_div(block.len()).unwrap_or(0);
+        let share = of_a_record.saturating_mul(count);
+        let buffers = ViewBuffers::Shared { buffer: block.data().clone(), share };
+        self.finish(buffers, count, mismatches)
     }
 
     /// The arrays of records whose values are in the columns.
     #[expect(clippy::indexing_slicing, reason = "the plan has the places of its own columns")]
-    fn finish(&mut self, buffers: &ViewBuffers, count: usize, mismatches: u64) -> Decoded<Arrays> {
+    fn finish(&mut self, buffers: ViewBuffers, count: usize, mismatches: u64) -> Decoded<Arrays> {
+        let buffers = &buffers.compacted(&mut self.columns);
         let mut finish = Finish {
             plan: &self.plan,
             descriptors: &self.descriptors,

@@ -13,7 +13,9 @@ use crate::encode::{Hint, apply_hint, hinted_mapping};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
 use crate::open::{FileDescriptors, RecordType, common_arrow_schema, record_descriptors};
-use crate::options::{AnyForm, Mapping, MetadataColumn, OnBadRecord, PayloadForm, ProtobufOptions};
+use crate::options::{
+    AnyForm, InvalidUtf8, Mapping, MetadataColumn, OnBadRecord, OnBadValue, PayloadForm, ProtobufOptions,
+};
 use crate::plain_text::TextDecoder;
 use crate::plan::Wanted;
 use crate::rows::{Decoder, RowDecoder};
@@ -87,7 +89,9 @@ impl RecordDecoder {
             });
         }
         let decoded = Arc::new(Schema::new(fields.clone()));
-        let hint = hint.and_then(|hint| apply_hint(&decoded, &hint)).map(Arc::new);
+        let hint = hint.and_then(|hint| apply_hint(&decoded, &hint));
+        let hint = hint.map(|hint| if makes_nulls(&options.mapping) { hint.nullable() } else { hint });
+        let hint = hint.map(Arc::new);
         let fields = hint.as_ref().map_or(fields, |hint| hint.schema().fields().iter().cloned().collect());
         Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata, hint, decoded })
     }
@@ -216,18 +220,26 @@ impl RecordDecoder {
     }
 }
 
-/// The Arrow schema that all files have. It is not used where the options change the mapping, or make NULLs that
-/// its columns may not hold.
+/// The Arrow schema that all files have. It is not used where the options change the types of columns; those about bad
+/// data and absent fields do not.
 fn hint(files: &[FileDescriptors], options: &ProtobufOptions) -> Option<Bytes> {
-    let skips = options.mapping.on_bad_record == OnBadRecord::Skip;
-    let on_bad_record = if skips { OnBadRecord::Skip } else { OnBadRecord::Error };
-    let usable = options.mapping == Mapping { on_bad_record, ..Mapping::default() };
+    let Mapping { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, .. } = options.mapping;
+    let of_data =
+        Mapping { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, ..Mapping::default() };
+    let usable = options.mapping == of_data;
     common_arrow_schema(files).filter(|_| usable && options.features.is_none())
 }
 
 /// The column of whole records.
 fn whole_record(data_type: &DataType) -> Field {
     Field::new(RECORD, data_type.clone(), true)
+}
+
+/// Whether the options make NULLs, which columns that are NOT NULL cannot hold.
+fn makes_nulls(mapping: &Mapping) -> bool {
+    mapping.on_bad_record == OnBadRecord::Null
+        || mapping.on_bad_value == OnBadValue::Null
+        || mapping.invalid_utf8 == InvalidUtf8::Null
 }
 
 /// Records that are no messages, and their column.

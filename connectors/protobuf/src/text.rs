@@ -52,7 +52,7 @@ pub(crate) fn views_of_strings(
     texts(strings, &DataType::Utf8View)
 }
 
-/// Whether all `views` lie in `buffers` and are UTF-8. Most strings are ASCII, which takes a few operations for
+/// Whether all `views` lie in `buffers`, begin as they say and are UTF-8. Most strings are ASCII, which takes a few operations for
 /// the short ones that lie in the view itself.
 fn are_utf8(views: &[u128], buffers: &[Buffer]) -> bool {
     views.iter().all(|&view| {
@@ -64,7 +64,8 @@ fn are_utf8(views: &[u128], buffers: &[Buffer]) -> bool {
         let begin = view.offset as usize;
         let data = buffers.get(view.buffer_index as usize);
         let end = begin.checked_add(len);
-        data.zip(end).and_then(|(data, end)| data.get(begin..end)).is_some_and(is_utf8)
+        let bytes = data.zip(end).and_then(|(data, end)| data.get(begin..end));
+        bytes.is_some_and(|bytes| bytes.first_chunk() == Some(&view.prefix.to_le_bytes()) && is_utf8(bytes))
     })
 }
 
@@ -113,7 +114,7 @@ fn is_ascii(bytes: &[u8]) -> bool {
 #[allow(unsafe_code)]
 fn utf8_views(views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<NullBuffer>) -> StringViewArray {
     // SAFETY: every view was checked: a short one is padded with zeros, a long one points into one of
-    // the buffers and lies inside it, and the bytes of both are UTF-8. There are as many nulls as views.
+    // the buffers, lies inside it and has its first four bytes as prefix, and the bytes of both are UTF-8. There are as many nulls as views.
     unsafe { StringViewArray::new_unchecked(views.into(), buffers, nulls) }
 }
 
@@ -204,14 +205,17 @@ mod tests {
 
     #[test]
     fn views_outside_the_buffer_are_refused() {
-        let beyond = ByteView { length: 20, prefix: 0, buffer_index: 0, offset: 5 };
-        let other = ByteView { length: 20, prefix: 0, buffer_index: 1, offset: 0 };
+        let prefix = u32::from_le_bytes(*b"aaaa");
+        let beyond = ByteView { length: 20, prefix, buffer_index: 0, offset: 5 };
+        let other = ByteView { length: 20, prefix, buffer_index: 1, offset: 0 };
         let buffer = |len| Buffer::from(vec![b'a'; len]);
         assert!(!are_utf8(&[beyond.as_u128()], &[buffer(24)]));
         assert!(are_utf8(&[beyond.as_u128()], &[buffer(25)]));
         assert!(!are_utf8(&[other.as_u128()], &[buffer(25)]));
         assert!(are_utf8(&[other.as_u128()], &[buffer(0), buffer(20)]));
         assert!(!are_utf8(&[other.as_u128()], &[buffer(25), buffer(19)]));
+        let other_prefix = ByteView { prefix: prefix + 1, ..other };
+        assert!(!are_utf8(&[other_prefix.as_u128()], &[buffer(0), buffer(20)]), "another prefix");
         assert!(!are_utf8(&[u128::from(b'a') << 40], &[]), "padding that is not zero");
     }
 

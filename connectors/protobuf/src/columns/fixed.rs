@@ -92,6 +92,16 @@ impl<T: Copy> Fixed<T> {
         &mut self.values
     }
 
+    /// The values so far.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// As [`Self::values`], to be changed.
+    pub(crate) fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
     /// Takes back the values of `rows`.
     pub(crate) fn erase(&mut self, rows: Range<usize>) {
         let end = rows.end.min(self.values.len());

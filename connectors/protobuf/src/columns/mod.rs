@@ -6,6 +6,7 @@
 
 mod bitmap;
 mod byte_strings;
+pub(crate) mod compact;
 mod fixed;
 mod items;
 

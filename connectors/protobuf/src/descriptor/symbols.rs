@@ -6,7 +6,10 @@ use std::sync::Arc;
 use super::DescriptorError;
 use super::features::Features;
 use super::files::FileSet;
-use super::wire::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto};
+use super::wire::{
+    DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, OneofDescriptorProto,
+    field_type,
+};
 
 /// The longest full name that is read, in bytes.
 const MAX_NAME: usize = 512;
@@ -186,7 +189,10 @@ struct Collector<'a> {
 impl<'a> Collector<'a> {
     fn file(&mut self, file: &'a FileDescriptorProto) -> Result<(), DescriptorError> {
         let package = file.package();
-        if package.len() > MAX_NAME || (!package.is_empty() && !package.split('.').all(is_identifier)) {
+        if file.name().chars().any(char::is_control) {
+            return Err(bad_name(file, file.name()));
+        }
+        if !package.is_empty() && !is_type_name(package) {
             return Err(bad_name(file, package));
         }
         let scope = Scope { name: Arc::from(package), file, features: Features::of_file(file)? };
@@ -210,12 +216,26 @@ impl<'a> Collector<'a> {
                 Definition::Message(message),
             )?;
             self.messages.push(Arc::clone(&inside.name));
+            let fields = message.field.iter().map(FieldDescriptorProto::name);
+            for name in fields.chain(message.oneof_decl.iter().map(OneofDescriptorProto::name)) {
+                full_name(&inside, name)?;
+            }
+            message.field.iter().try_for_each(|field| check_references(scope.file, field))?;
+            check_reserved(scope.file, &message.reserved_name)?;
             self.members(&inside, &message.nested_type, &message.enum_type, &message.extension)?;
         }
         for enumeration in enums {
             let features = enumeration.options.as_ref().and_then(|options| options.features.as_ref());
             let definition = Definition::Enum(enumeration);
-            self.define(scope, enumeration.name(), scope.features.with(features), definition)?;
+            let inside = self.define(scope, enumeration.name(), scope.features.with(features), definition)?;
+            for value in &enumeration.value {
+                full_name(&inside, value.name())?;
+            }
+            check_reserved(scope.file, &enumeration.reserved_name)?;
+        }
+        for extension in extensions {
+            full_name(scope, extension.name())?;
+            check_references(scope.file, extension)?;
         }
         let placed = extensions.iter().map(|field| Extension { field, scope: scope.clone() });
         self.extensions.extend(placed);
@@ -255,7 +275,37 @@ pub(crate) fn full_name(scope: &Scope<'_>, name: &str) -> Result<String, Descrip
 }
 
 fn bad_name(file: &FileDescriptorProto, name: &str) -> DescriptorError {
-    DescriptorError::Name { file: file.name().to_string(), name: name.chars().take(80).collect() }
+    let shown = |name: &str| name.chars().take(80).flat_map(char::escape_debug).collect();
+    DescriptorError::Name { file: shown(file.name()), name: shown(name) }
+}
+
+/// Checks what a field says of others, and what stands without quotes in .proto text: its type, what it extends, and
+/// a default that is a number or the name of an enum's value.
+fn check_references(file: &FileDescriptorProto, field: &FieldDescriptorProto) -> Result<(), DescriptorError> {
+    let types = [&field.type_name, &field.extendee].into_iter().flatten();
+    for name in types.filter(|name| !name.is_empty()) {
+        if !is_type_name(name.strip_prefix('.').unwrap_or(name)) {
+            return Err(bad_name(file, name));
+        }
+    }
+    let is_text = matches!(field.r#type(), field_type::STRING | field_type::BYTES);
+    let is_word =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte));
+    match &field.default_value {
+        Some(default) if !is_text && !is_word(default) => Err(bad_name(file, default)),
+        _ => Ok(()),
+    }
+}
+
+/// Editions reserve names as identifiers, older files as text.
+fn check_reserved(file: &FileDescriptorProto, names: &[String]) -> Result<(), DescriptorError> {
+    let bad = names.iter().find(|name| file.syntax() == "editions" && !is_identifier(name));
+    bad.map_or(Ok(()), |name| Err(bad_name(file, name)))
+}
+
+/// Whether `name` is that of a package or type, without a leading dot.
+fn is_type_name(name: &str) -> bool {
+    name.len() <= MAX_NAME && name.split('.').all(is_identifier)
 }
 
 fn is_identifier(name: &str) -> bool {

@@ -230,3 +230,11 @@ fn well_known_types_need_not_be_in_the_file() {
     assert!(matches!(field.kind, Kind::Message(id) if record_type.descriptors.message(id).fields.len() == 2));
     assert!(!record_type.proto_text().contains("message Timestamp"));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_descriptor_set_without_end_is_refused() {
+    let options = ProtobufOptions { descriptor_set: Some("/dev/zero".into()), ..ProtobufOptions::default() };
+    let error = record_descriptors(&[], &options).unwrap_err().to_string();
+    assert_eq!(error, "option 'descriptor_set': /dev/zero: it has more than 64 MiB");
+}

@@ -217,16 +217,18 @@ impl<'t, 'a> Printer<'t, 'a> {
             let reason = format!("an Any holds a '{name}', which the descriptors do not have");
             return Err(FaultKind::BadValue(reason).into());
         };
-        let inner =
-            read::record(self.types, id, bytes, record.depth + 1).map_err(|fault| fault.within("value"))?;
+        // The record is valid whatever the bytes of the Any are.
+        let inner = read::record(self.types, id, bytes, record.depth + 1)
+            .map_err(|fault| fault.within("value").of_carried(name))?;
         self.text.push_str("{\"@type\":");
         write_string(&url, &mut self.text);
-        if inner.of.form.is_some() {
+        let printed = if inner.of.form.is_some() {
             self.text.push_str(",\"value\":");
-            self.message(&inner)?;
+            self.message(&inner)
         } else {
-            self.fields(&inner, ",")?;
-        }
+            self.fields(&inner, ",")
+        };
+        printed.map_err(|fault| fault.of_carried(name))?;
         self.raw("}")
     }
 }

@@ -9,6 +9,9 @@ use arrow::compute::cast;
 use arrow::datatypes::*;
 use serde_json::{Value, json};
 
+use recordfusion_core::Options;
+use recordfusion_protobuf::{FileDescriptors, ProtobufOptions, RecordDecoder, schema_hint};
+
 use super::{batch, derive_and_encode, reread, reread_hinted};
 use crate::support::{decode, decoder, row};
 
@@ -391,4 +394,38 @@ fn columns_keep_what_they_came_from() {
     // The records say the same to those who know the first message type.
     let found = decode(&decoder(TABLE), &again).expect("valid");
     assert_eq!(found, table);
+}
+
+#[test]
+fn options_about_data_keep_the_types() {
+    let decimals = Decimal128Array::from(vec![900, 5000]).with_precision_and_scale(10, 2).expect("fits");
+    let schema = Schema::new(vec![Field::new("d", decimals.data_type().clone(), false)]);
+    let given = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(decimals)]).expect("a column");
+    let (records, encoder) = derive_and_encode(&given, &[]);
+    let file = FileDescriptors {
+        file: "t".into(),
+        message_type: Some("t.Row".into()),
+        descriptors: encoder.derived().expect("derived").descriptors.clone(),
+        arrow_schema: Some(schema_hint(&given.schema()).into()),
+    };
+    for (name, value, rows) in [
+        ("on_bad_record", "error", 2),
+        ("on_bad_record", "skip", 2),
+        ("on_bad_record", "null", 3),
+        ("on_bad_value", "null", 2),
+        ("invalid_utf8", "error", 2),
+        ("invalid_utf8", "replace", 2),
+        ("invalid_utf8", "null", 2),
+        ("required", "strict", 2),
+        ("closed_enum", "open", 2),
+    ] {
+        let options = ProtobufOptions::from_options(&Options::new().with(name, value)).expect("options");
+        let decoder = RecordDecoder::open(std::slice::from_ref(&file), &options, &[]).expect("a table");
+        let bad = (rows == 3).then(|| vec![0xff]);
+        let records: Vec<_> = records.iter().cloned().chain(bad).collect();
+        let found = decode(&decoder, &records).expect("rows");
+        assert_eq!(found.num_rows(), rows, "{name} = {value}");
+        assert_eq!(found.column(0).slice(0, 2).as_ref(), given.column(0).as_ref(), "{name} = {value}");
+        assert_eq!(found.column(0).null_count(), rows - 2, "{name} = {value}");
+    }
 }

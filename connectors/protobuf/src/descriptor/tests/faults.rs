@@ -98,7 +98,7 @@ fn every_fault_has_its_words() {
         ),
         (
             vec![DescriptorProto {
-                oneof_decl: vec![OneofDescriptorProto::default()],
+                oneof_decl: vec![OneofDescriptorProto { name: Some("o".to_string()), options: None }],
                 ..m(in_oneof(0, repeated(field("x", 1))))
             }],
             "field p.M.x is repeated inside a oneof",
@@ -140,6 +140,63 @@ fn every_fault_has_its_words() {
     ] {
         assert_eq!(fault(messages), text);
     }
+}
+
+/// Wherever a name stands that .proto text shows without quotes.
+#[test]
+fn names_are_checked_in_every_place() {
+    let evil = "X = 0; }\nmessage Injected {";
+    let shown = "a.proto: 'X = 0; }\\nmessage Injected {' is no valid name";
+    let text = || Some(evil.to_string());
+    let value = |name: &str| EnumValueDescriptorProto {
+        name: Some(name.to_string()),
+        number: Some(0),
+        ..EnumValueDescriptorProto::default()
+    };
+    let enumeration =
+        EnumDescriptorProto { name: Some("E".to_string()), value: vec![value("ZERO")], ..Default::default() };
+    let of_enum = |enumeration| FileDescriptorProto {
+        enum_type: vec![enumeration],
+        ..file("a.proto", vec![message("M", vec![])])
+    };
+    // The message is not the one that is asked for: its text is shown all the same.
+    let of_message = |other| file("a.proto", vec![message("M", vec![]), other]);
+    let of_field = |field| of_message(message("Other", vec![field]));
+    let extension =
+        |field| FileDescriptorProto { extension: vec![field], ..of_message(message("Other", vec![])) };
+    let extending = |name: &str| FieldDescriptorProto { extendee: Some(name.to_string()), ..field("x", 100) };
+    let editions = |file| FileDescriptorProto {
+        syntax: Some("editions".to_string()),
+        edition: Some(edition::E2023),
+        ..file
+    };
+    let cases = [
+        of_enum(EnumDescriptorProto { value: vec![value("ZERO"), value(evil)], ..enumeration.clone() }),
+        of_enum(EnumDescriptorProto { name: text(), ..enumeration.clone() }),
+        editions(of_enum(EnumDescriptorProto { reserved_name: vec![evil.to_string()], ..enumeration })),
+        of_message(message(evil, vec![])),
+        of_message(DescriptorProto {
+            oneof_decl: vec![OneofDescriptorProto { name: text(), options: None }],
+            ..message("Other", vec![])
+        }),
+        editions(of_message(DescriptorProto {
+            reserved_name: vec![evil.to_string()],
+            ..message("Other", vec![])
+        })),
+        of_field(field(evil, 1)),
+        of_field(linked("x", 1, evil)),
+        of_field(linked("x", 1, &format!(".{evil}")).clone()),
+        of_field(FieldDescriptorProto { default_value: text(), ..field("x", 1) }),
+        extension(extending(evil)),
+        extension(FieldDescriptorProto { name: text(), ..extending(".p.M") }),
+        FileDescriptorProto { package: text(), ..file("a.proto", vec![message("M", vec![])]) },
+    ];
+    for (case, file) in cases.into_iter().enumerate() {
+        let error = resolved(vec![file], "p.M").unwrap_err().to_string();
+        assert_eq!(error.replace("'.X", "'X"), shown, "case {case}");
+    }
+    let error = resolved(vec![file("a\nb.proto", vec![message("M", vec![])])], "p.M").unwrap_err();
+    assert_eq!(error.to_string(), "a\\nb.proto: 'a\\nb.proto' is no valid name");
 }
 
 #[test]

@@ -73,6 +73,15 @@ pub fn hinted_mapping(hint: &[u8], mapping: &Mapping) -> Mapping {
 }
 
 impl Hint {
+    /// The same with columns that may be NULL.
+    #[must_use]
+    pub fn nullable(self) -> Self {
+        let nullable = |field: &FieldRef| Arc::new(field.as_ref().clone().with_nullable(true));
+        let fields: Vec<FieldRef> = self.schema.fields().iter().map(nullable).collect();
+        let schema = Schema::new_with_metadata(fields, self.schema.metadata().clone());
+        Self { schema: Arc::new(schema), ..self }
+    }
+
     /// The columns, as the hint tells of them.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema

@@ -34,6 +34,15 @@ fn values_without_a_text_are_refused() {
 }
 
 #[test]
+fn bytes_of_an_any_that_are_no_message_are_a_bad_value() {
+    let descriptors = proto(PROTO3);
+    let fault = json(&descriptors, "Holder", &hex("0a08 0a03 782f4d 1201 08")).expect_err("no message");
+    assert!(matches!(fault.kind(), crate::fault::FaultKind::BadValue(_)), "{fault:?}");
+    let fault = json(&descriptors, "Holder", &hex("0a08 0a03 782f4d 1202 08")).expect_err("no record");
+    assert!(matches!(fault.kind(), crate::fault::FaultKind::Wire(_)), "{fault:?}");
+}
+
+#[test]
 fn malformed_bytes_are_refused() {
     let (proto3, proto2) = (proto(PROTO3), proto(PROTO2));
     let cases = [
