@@ -94,10 +94,9 @@ impl RecordBlock {
         let moved = |&(from, to): &(u32, u32)| (from.saturating_sub(begin), to.saturating_sub(begin));
         let first = Segment { first_row: 0, position: self.position(rows.start) };
         let others = self.segments.iter().filter(|segment| rows.start < segment.first_row);
-        let others = others.take_while(|segment| segment.first_row < rows.end).map(|segment| Segment {
-            first_row: segment.first_row.saturating_sub(rows.start),
-            ..*segment
-        });
+        let others = others
+            .take_while(|segment| segment.first_row < rows.end)
+            .map(|segment| Segment { first_row: segment.first_row.saturating_sub(rows.start), ..*segment });
         Self {
             data: counted(&self.data, begin as usize..end as usize),
             places: places.iter().map(moved).collect(),

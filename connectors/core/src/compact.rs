@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, GenericByteViewArray, ListArray, MapArray, MutableArrayData,
-    RecordBatch, RecordBatchOptions, StructArray, make_array,
+    Array, ArrayRef, AsArray, GenericByteViewArray, ListArray, MapArray, MutableArrayData, RecordBatch,
+    RecordBatchOptions, StructArray, make_array,
 };
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{ByteViewType, DataType};

@@ -209,8 +209,7 @@ fn record_column(block: &RecordBlock, rows: impl IntoIterator<Item = usize>) -> 
         view(block.data(), begin as usize, end as usize)
     };
     let views: Vec<u128> = rows.into_iter().map(record).collect();
-    let records: ArrayRef =
-        Arc::new(BinaryViewArray::try_new(views.into(), [block.data().clone()], None)?);
+    let records: ArrayRef = Arc::new(BinaryViewArray::try_new(views.into(), [block.data().clone()], None)?);
     compact_column(&records)
 }
 
