@@ -39,6 +39,7 @@
 
 mod block;
 mod bounds;
+mod compact;
 mod connector;
 mod container;
 mod corruption;
@@ -60,6 +61,7 @@ mod write;
 
 pub use block::{RecordBlock, RecordBlockBuilder};
 pub use bounds::{ColumnBounds, Nulls};
+pub use compact::{bytes_of_views, compact, compact_column, is_worth_a_copy};
 pub use connector::{BatchStream, BlockStream, ByteStream, Connector, ScanRequest, Table};
 pub use container::ContainerOptions;
 pub use corruption::{LostRegion, LostRegions, OnCorruption, OnTruncated};

@@ -44,6 +44,7 @@ mod rows;
 mod scan;
 mod schema;
 pub mod shredded;
+mod side_file;
 mod text;
 mod view;
 mod well_known;

@@ -7,7 +7,7 @@ mod plan;
 use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use recordfusion_core::{
-    BatchStream, BlockStream, ColumnBounds, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest,
+    BatchStream, BlockStream, ColumnBounds, GatheredBlocks, Piece, RecordBlock, Result, ScanRequest, compact,
 };
 
 use crate::batch::{BatchDecoder, DecodedBatch};
@@ -96,7 +96,7 @@ impl BatchScan {
         };
         match current {
             Current::Records(block, begin) => self.decode(block, begin, wanted).map(Some),
-            Current::Rows(rows) => Ok(Some(self.slice(&rows, wanted))),
+            Current::Rows(rows) => self.slice(&rows, wanted).map(Some),
         }
     }
 
@@ -139,13 +139,12 @@ impl BatchScan {
         clippy::arithmetic_side_effects,
         reason = "a part has no more rows than the whole, nor than are left"
     )]
-    fn slice(&mut self, rows: &RecordBatch, wanted: usize) -> RecordBatch {
-        let batch = rows.slice(0, wanted.min(rows.num_rows()));
-        self.left -= batch.num_rows();
-        if batch.num_rows() < rows.num_rows() {
-            let len = batch.num_rows();
+    fn slice(&mut self, rows: &RecordBatch, wanted: usize) -> Result<RecordBatch> {
+        let len = wanted.min(rows.num_rows());
+        self.left -= len;
+        if len < rows.num_rows() {
             self.current = Some(Current::Rows(rows.slice(len, rows.num_rows() - len)));
         }
-        batch
+        compact(&rows.slice(0, len))
     }
 }
