@@ -354,6 +354,7 @@ impl TableProvider for RecordTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        check_batch_size(session)?;
         let mut files = self.files_to_scan(session, filters).await?;
         if let Some(range) = &self.range {
             let [file] = files.as_mut_slice() else {
@@ -438,6 +439,18 @@ async fn locations(session: &dyn Session, texts: &[String]) -> Result<Vec<Listin
             plan_err!("all locations must be on one object store, but {other} is not on that of {first}")
         }
         None => Ok(paths),
+    }
+}
+
+/// The most rows of a batch: room for a batch is made before its rows are read.
+const MOST_ROWS: usize = 1 << 24;
+
+fn check_batch_size(session: &dyn Session) -> Result<()> {
+    match session.config().batch_size() {
+        size @ MOST_ROWS.. => plan_err!(
+            "'datafusion.execution.batch_size' is {size}, but must be less than {MOST_ROWS}; 8192 is usual"
+        ),
+        _ => Ok(()),
     }
 }
 

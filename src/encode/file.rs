@@ -6,21 +6,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::csv;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::ipc::CompressionType;
 use datafusion::arrow::ipc::writer::{FileWriter, IpcWriteOptions};
+use datafusion::arrow::ipc::{CompressionType, MetadataVersion};
 use datafusion::error::Result;
 use datafusion::parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory,
 };
 use datafusion::parquet::file::writer::SerializedFileWriter;
 
-use super::parquet::{ColumnsJob, ParquetEncoding, RowGroup};
+use super::parquet::{ColumnsJob, ParquetEncoding, RowGroup, Schemas};
 use super::pieces::{columnar_pieces, text_pieces};
 use super::plain::{arrow_schema, cast_batch};
 use crate::json;
 
 /// Bytes of a piece of text.
 const TEXT_BYTES: usize = 1 << 20;
+/// What parts of an Arrow file are padded to. With more, its first message does not follow the magic number at once, and
+/// DataFusion does not find the schema of a file on a store.
+const IPC_ALIGNMENT: usize = 8;
 
 /// How the files of one output are encoded.
 #[derive(Debug, Clone)]
@@ -184,7 +187,7 @@ enum State {
         writer: Box<SerializedFileWriter<Buffer>>,
         factory: Arc<ArrowRowGroupWriterFactory>,
         parquet: Arc<ParquetEncoding>,
-        schema: SchemaRef,
+        schemas: Schemas,
         buffer: Buffer,
     },
     Csv {
@@ -207,10 +210,10 @@ impl FileEncoder {
         let buffer = Buffer::default();
         let state = match encoding.as_ref() {
             Encoding::Parquet(parquet) => {
-                let (schema, writer) = parquet.open(schema, buffer.clone())?;
+                let (schemas, writer) = parquet.open(schema, buffer.clone())?;
                 let (writer, factory) = writer.into_serialized_writer()?;
                 let (writer, factory) = (Box::new(writer), Arc::new(factory));
-                State::Parquet { writer, factory, parquet: Arc::clone(parquet), schema, buffer }
+                State::Parquet { writer, factory, parquet: Arc::clone(parquet), schemas, buffer }
             }
             Encoding::Csv(builder) => {
                 let header = if builder.header() { csv_header(builder, schema)? } else { vec![] };
@@ -219,7 +222,8 @@ impl FileEncoder {
             Encoding::Ndjson => State::Ndjson,
             Encoding::Arrow(compression) => {
                 let schema = arrow_schema(schema);
-                let options = IpcWriteOptions::default().try_with_compression(*compression)?;
+                let options = IpcWriteOptions::try_new(IPC_ALIGNMENT, false, MetadataVersion::V5)?;
+                let options = options.try_with_compression(*compression)?;
                 let writer = FileWriter::try_new_with_options(buffer.clone(), &schema, options)?;
                 State::Arrow { writer: Box::new(writer), schema, buffer }
             }
@@ -232,10 +236,10 @@ impl FileEncoder {
         let encoding = Arc::clone(&self.encoding);
         let unit = move |open| Unit { rows: 0, encoding: Arc::clone(&encoding), open };
         match &self.state {
-            State::Parquet { factory, schema, parquet, .. } => {
-                let (factory, schema) = (Arc::clone(factory), Arc::clone(schema));
+            State::Parquet { factory, schemas, parquet, .. } => {
+                let (factory, schemas) = (Arc::clone(factory), schemas.clone());
                 let parquet = Arc::clone(parquet);
-                Arc::new(move || Ok(unit(Open::RowGroup(RowGroup::new(&factory, &schema, &parquet)?))))
+                Arc::new(move || Ok(unit(Open::RowGroup(RowGroup::new(&factory, &schemas, &parquet)?))))
             }
             State::Csv { .. } => Arc::new(move || Ok(unit(Open::Csv(vec![])))),
             State::Ndjson => Arc::new(move || Ok(unit(Open::Ndjson(vec![])))),

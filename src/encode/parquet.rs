@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::config::TableParquetOptions;
@@ -62,15 +62,11 @@ impl ParquetEncoding {
         Ok(Self { properties: properties.build(), without_arrow_schema })
     }
 
-    /// A writer of rows of `schema`, and the schema that its file has.
+    /// A writer of rows of `schema`, and that schema with the one of its file.
     ///
     /// # Errors
     /// A column that Parquet does not have.
-    pub(super) fn open(
-        &self,
-        schema: &SchemaRef,
-        buffer: Buffer,
-    ) -> Result<(SchemaRef, ArrowWriter<Buffer>)> {
+    pub(super) fn open(&self, schema: &SchemaRef, buffer: Buffer) -> Result<(Schemas, ArrowWriter<Buffer>)> {
         check(schema)?;
         let file_schema = parquet_schema(schema);
         let mut dictionaries = vec![];
@@ -89,7 +85,7 @@ impl ParquetEncoding {
             .with_properties(properties.build())
             .with_skip_arrow_metadata(self.without_arrow_schema);
         let writer = ArrowWriter::try_new_with_options(buffer, Arc::clone(&file_schema), options)?;
-        Ok((file_schema, writer))
+        Ok((Schemas { rows: Arc::clone(schema), file: file_schema }, writer))
     }
 
     /// Rows and encoded bytes of a row group.
@@ -173,7 +169,7 @@ fn add_dictionaries(kind: &DataType, path: &mut Vec<String>, found: &mut Vec<Col
 
 /// A row group being encoded.
 pub(super) struct RowGroup {
-    schema: SchemaRef,
+    schemas: Schemas,
     columns: Vec<ArrowColumnWriter>,
     rows: usize,
     most_rows: usize,
@@ -181,15 +177,15 @@ pub(super) struct RowGroup {
 }
 
 impl RowGroup {
-    /// An empty row group of a file of this schema.
+    /// An empty row group of a file.
     pub(super) fn new(
         factory: &ArrowRowGroupWriterFactory,
-        schema: &SchemaRef,
+        schemas: &Schemas,
         encoding: &ParquetEncoding,
     ) -> Result<Self> {
         let (most_rows, most_bytes) = encoding.row_group_limits();
         let columns = factory.create_column_writers(0)?;
-        Ok(Self { schema: Arc::clone(schema), columns, rows: 0, most_rows, most_bytes })
+        Ok(Self { schemas: schemas.clone(), columns, rows: 0, most_rows, most_bytes })
     }
 
     /// Rows that it can have still.
@@ -209,7 +205,7 @@ impl RowGroup {
 
     /// Encodes rows.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
-        for (column, leaf) in self.columns.iter_mut().zip(leaves(&self.schema, batch)?) {
+        for (column, leaf) in self.columns.iter_mut().zip(leaves(&self.schemas, batch)?) {
             column.write(&leaf)?;
         }
         self.rows += batch.num_rows();
@@ -220,7 +216,7 @@ impl RowGroup {
     /// [`join`](Self::join) takes.
     pub(super) fn split(&mut self, batch: &RecordBatch, jobs: usize) -> Result<Vec<ColumnsJob>> {
         let mut work: Vec<_> =
-            std::mem::take(&mut self.columns).into_iter().zip(leaves(&self.schema, batch)?).collect();
+            std::mem::take(&mut self.columns).into_iter().zip(leaves(&self.schemas, batch)?).collect();
         self.rows += batch.num_rows();
         let each = work.len().div_ceil(jobs.max(1)).max(1);
         let mut cut = vec![];
@@ -255,26 +251,34 @@ impl ColumnsJob {
     }
 }
 
+/// The schemas of rows and of the file that they go to.
+#[derive(Debug, Clone)]
+pub(super) struct Schemas {
+    rows: SchemaRef,
+    file: SchemaRef,
+}
+
 /// The leaves of all columns. The writer takes views and dictionaries of text as they are, and writes their values.
-fn leaves(schema: &Schema, batch: &RecordBatch) -> Result<Vec<ArrowLeafColumn>> {
+fn leaves(schemas: &Schemas, batch: &RecordBatch) -> Result<Vec<ArrowLeafColumn>> {
     let mut all = vec![];
-    for (field, column) in schema.fields().iter().zip(batch.columns()) {
-        all.extend(compute_leaves(field, &taken(field.data_type(), column)?)?);
+    let fields = schemas.rows.fields().iter().zip(schemas.file.fields());
+    for ((field, file_field), column) in fields.zip(batch.columns()) {
+        // Arrow compares the types of a column and its field, down to the items of lists.
+        all.extend(match holds(column.data_type(), &is_unknown) {
+            true => compute_leaves(file_field, &cast(column, file_field.data_type())?)?,
+            false => compute_leaves(field, column)?,
+        });
     }
     Ok(all)
 }
 
-/// The column, or the same values in a type that Parquet's writer takes: it knows no dictionaries of views, and none of
-/// bytes of fixed length in the place of such bytes.
-fn taken(file_type: &DataType, column: &ArrayRef) -> Result<ArrayRef> {
-    let unknown = |kind: &DataType| match kind {
+/// Whether Parquet's writer does not take a type: it knows no dictionaries of views, and none of bytes of fixed length in
+/// the place of such bytes.
+fn is_unknown(kind: &DataType) -> bool {
+    match kind {
         DataType::Dictionary(_, value) => {
             matches!(value.as_ref(), DataType::Utf8View | DataType::BinaryView | DataType::FixedSizeBinary(_))
         }
         _ => false,
-    };
-    match holds(column.data_type(), &unknown) {
-        true => Ok(cast(column, file_type)?),
-        false => Ok(Arc::clone(column)),
     }
 }

@@ -70,7 +70,7 @@ def main(parquet, arrow, ndjson, count):
         "pandas": pandas.read_parquet(parquet).to_dict("records"),
         "pandas, Arrow file": pyarrow.feather.read_table(arrow).to_pandas().to_dict("records"),
         "polars": polars.read_parquet(parquet).to_dicts(),
-        "polars, Arrow file": polars.read_ipc(arrow, memory_map=False).to_dicts(),
+        "polars, Arrow file": polars.read_ipc(arrow).to_dicts(),
     }
     query = duckdb.sql(f"SELECT * FROM '{parquet}'")
     frames["duckdb"] = [dict(zip(query.columns, row)) for row in query.fetchall()]

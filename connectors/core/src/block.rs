@@ -1,6 +1,9 @@
 //! Records between container and payload decoder.
 
+use std::ops::Range;
+
 use arrow::buffer::Buffer;
+use bytes::Bytes;
 
 /// A run of records in one shared buffer, in file order.
 ///
@@ -82,6 +85,25 @@ impl RecordBlock {
         Self { data: self.data.clone(), places, segments }
     }
 
+    /// The records of `rows`. Its buffer shares the memory of this one, and counts as no more than the bytes from the
+    /// first of the records to the last: several parts together count once.
+    pub fn part(&self, rows: Range<usize>) -> Self {
+        let places = self.places.get(rows.clone()).unwrap_or_default();
+        let begin = places.iter().map(|place| place.0).min().unwrap_or_default();
+        let end = places.iter().map(|place| place.1).max().unwrap_or_default();
+        let moved = |&(from, to): &(u32, u32)| (from.saturating_sub(begin), to.saturating_sub(begin));
+        let first = Segment { first_row: 0, position: self.position(rows.start) };
+        let others = self.segments.iter().filter(|segment| rows.start < segment.first_row);
+        let others = others
+            .take_while(|segment| segment.first_row < rows.end)
+            .map(|segment| Segment { first_row: segment.first_row.saturating_sub(rows.start), ..*segment });
+        Self {
+            data: counted(&self.data, begin as usize..end as usize),
+            places: places.iter().map(moved).collect(),
+            segments: std::iter::once(first).chain(others).collect(),
+        }
+    }
+
     /// The numeric record position of `row`.
     pub fn position(&self, row: usize) -> u64 {
         let at = self.segments.partition_point(|segment| segment.first_row <= row);
@@ -90,6 +112,20 @@ impl RecordBlock {
             None => 0,
         }
     }
+}
+
+/// A part of a buffer that says of itself to have the part's bytes, where a slice has the memory of all.
+fn counted(buffer: &Buffer, range: Range<usize>) -> Buffer {
+    struct Shared(Buffer);
+    impl AsRef<[u8]> for Shared {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    if range.len() == buffer.capacity() {
+        return buffer.clone();
+    }
+    Buffer::from(Bytes::from_owner(Shared(buffer.clone())).slice(range))
 }
 
 /// Gathers small blocks into one, so that a batch of rows does not refer to a buffer per chunk.
@@ -128,6 +164,7 @@ impl RecordBlockBuilder {
 
     /// The gathered records; the builder is empty afterwards.
     pub fn finish(&mut self) -> RecordBlock {
+        self.data.shrink_to_fit();
         RecordBlock {
             data: Buffer::from_vec(std::mem::take(&mut self.data)),
             places: std::mem::take(&mut self.places),
@@ -158,6 +195,25 @@ mod tests {
         let selected = builder.finish().select(1, [false, true, true, true, false, true]);
         assert_eq!(selected.records().collect::<Vec<_>>(), [b"c", b"d", b"x"]);
         assert_eq!([0, 1, 2].map(|row| selected.position(row)), [66, 67, 68]);
+    }
+
+    #[test]
+    fn parts_keep_records_and_positions_and_count_their_own_bytes() {
+        let mut builder = RecordBlockBuilder::default();
+        builder.append(&block("abcd", &[(0, 1), (1, 2), (2, 3), (3, 4)], 64));
+        builder.append(&block("xyz", &[(0, 0), (0, 3)], 100));
+        let all = builder.finish();
+        for (begin, end) in (0..=6).flat_map(|begin| (begin..=6).map(move |end| (begin, end))) {
+            let part = all.part(begin..end);
+            assert_eq!(part.len(), end - begin);
+            for row in begin..end {
+                assert_eq!(part.record(row - begin), all.record(row));
+                assert_eq!(part.position(row - begin), all.position(row));
+            }
+            let bytes: usize = part.records().map(<[u8]>::len).sum();
+            assert_eq!((part.data().len(), part.data().capacity()), (bytes, bytes), "{begin}..{end}");
+            assert!(bytes == 0 || part.data().as_ptr() == all.record(begin).expect("there").as_ptr());
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@
 
 mod block;
 mod bounds;
+mod compact;
 mod connector;
 mod corruption;
 mod count;
@@ -59,6 +60,7 @@ mod write;
 
 pub use block::{RecordBlock, RecordBlockBuilder};
 pub use bounds::{ColumnBounds, Nulls};
+pub use compact::{bytes_of_views, compact, compact_column, is_worth_a_copy};
 pub use connector::{
     BatchStream, BlockStream, ByteRecords, ByteStream, Connector, FileStatistics, Messages, Repairing,
     ScanRequest, Table, TableWriting, Verifying, Writing,

@@ -7,7 +7,7 @@ use arrow::array::{
     ArrayRef, BinaryViewArray, RecordBatch, RecordBatchOptions, StringViewArray, UInt64Array, new_null_array,
 };
 use arrow::datatypes::{DataType, SchemaRef};
-use recordfusion_core::{RecordBlock, Result, ScanCounters};
+use recordfusion_core::{RecordBlock, Result, ScanCounters, compact_column};
 
 use crate::decoded::Arrays;
 use crate::encode::Hint;
@@ -84,8 +84,8 @@ impl BatchDecoder {
     }
 
     /// Decodes the records `rows` of `block`, or the first of them, to the projected columns. Leaves that are
-    /// not wanted may be NULL; without columns the batch has its number of rows only. Strings and bytes share
-    /// the block's buffer.
+    /// not wanted may be NULL; without columns the batch has its number of rows only. A column of strings or bytes
+    /// that has most of the records' bytes shares their buffer; others have their own.
     ///
     /// # Errors
     /// [`recordfusion_core::Error::BadRecord`] for the first record that is no valid message (section 6 of
@@ -105,6 +105,7 @@ impl BatchDecoder {
         let begin = rows.start.min(block.len());
         let rows = begin..rows.end.min(block.len());
         let rows = begin..begin + self.extent.rows_of_batch(block, &rows);
+        let (block, rows) = (&block.part(rows.clone()), 0..rows.len());
         let mut decoded = match &mut self.rows {
             Some(decoder) => decoder.decode(file, block, rows, counters)?,
             None => {
@@ -208,7 +209,8 @@ fn record_column(block: &RecordBlock, rows: impl IntoIterator<Item = usize>) -> 
         view(block.data(), begin as usize, end as usize)
     };
     let views: Vec<u128> = rows.into_iter().map(record).collect();
-    Ok(Arc::new(BinaryViewArray::try_new(views.into(), [block.data().clone()], None)?))
+    let records: ArrayRef = Arc::new(BinaryViewArray::try_new(views.into(), [block.data().clone()], None)?);
+    compact_column(&records)
 }
 
 /// A metadata column of the rows.

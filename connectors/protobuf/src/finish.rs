@@ -37,8 +37,8 @@ pub(crate) struct Finish<'a> {
     pub mapping: &'a Mapping,
     /// The buffers, emptied on the way.
     pub columns: &'a mut Columns,
-    /// The buffers that views point into.
-    pub buffers: &'a ViewBuffers,
+    /// The buffers that the views of each column point into, by index.
+    pub buffers: &'a [Vec<Buffer>],
     /// What was noticed.
     pub tally: Tally,
     /// Which rows lack a required field, if any does.
@@ -48,37 +48,20 @@ pub(crate) struct Finish<'a> {
 /// The buffers that the views of columns point into.
 pub(crate) enum ViewBuffers {
     /// That of the block of records.
-    Shared {
-        /// The buffer.
-        buffer: Buffer,
-        /// How many of its bytes are those of the batch's rows.
-        share: usize,
-    },
+    Shared(Buffer),
     /// Those of each column of views, by index.
     OfEach(Vec<Vec<Buffer>>),
 }
 
 impl ViewBuffers {
-    /// The buffers of these columns; their values are copied to smaller ones if they use few of the bytes.
-    pub(crate) fn compacted(self, columns: &mut Columns) -> Self {
+    /// The buffers of each of these columns. Values are copied to smaller ones where they use little of the bytes.
+    pub(crate) fn compacted(self, columns: &mut Columns) -> Vec<Vec<Buffer>> {
         match self {
-            Self::Shared { buffer, share } => {
-                match compact::out_of_shared(&mut columns.views, &buffer, share) {
-                    Some(buffers) => Self::OfEach(buffers),
-                    None => Self::Shared { buffer, share },
-                }
-            }
+            Self::Shared(buffer) => compact::out_of_shared(&mut columns.views, &buffer),
             Self::OfEach(mut buffers) => {
                 compact::out_of_own(&mut columns.views, &mut buffers);
-                Self::OfEach(buffers)
+                buffers
             }
-        }
-    }
-
-    fn of(&self, column: u32) -> Vec<Buffer> {
-        match self {
-            Self::Shared { buffer, .. } => vec![buffer.clone()],
-            Self::OfEach(buffers) => buffers.get(column as usize).cloned().unwrap_or_default(),
         }
     }
 }
@@ -141,12 +124,12 @@ impl Finish<'_> {
             Source::Views(column) => {
                 let views = of_plan(&mut columns.views, *column).take(rows);
                 let nulls = visible(nulls, &mut views.iter().map(|&view| view != 0));
-                Arc::new(BinaryViewArray::try_new(views.into(), self.buffers.of(*column), nulls)?)
+                Arc::new(BinaryViewArray::try_new(views.into(), self.buffers_of(*column), nulls)?)
             }
             Source::Texts { column, utf8 } => {
                 let views = of_plan(&mut columns.views, *column).take(rows);
                 let nulls = visible(nulls, &mut views.iter().map(|&view| view != 0));
-                views_of_strings(views, self.buffers.of(*column), nulls, *utf8, &mut self.tally)?
+                views_of_strings(views, self.buffers_of(*column), nulls, *utf8, &mut self.tally)?
             }
             Source::Bytes { column, utf8 } => match data_type {
                 DataType::LargeUtf8 | DataType::LargeBinary => {
@@ -173,6 +156,10 @@ impl Finish<'_> {
             Source::List { items, item } => self.list(*items, *item, data_type, rows, nulls)?,
             Source::Map { items, key, value } => self.map(*items, [*key, *value], data_type, rows, nulls)?,
         })
+    }
+
+    fn buffers_of(&self, column: u32) -> Vec<Buffer> {
+        self.buffers.get(column as usize).cloned().unwrap_or_default()
     }
 
     /// Strings or bytes that lie in a buffer of their own.

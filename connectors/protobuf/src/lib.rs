@@ -43,6 +43,7 @@ mod record;
 mod rows;
 mod schema;
 pub mod shredded;
+mod side_file;
 mod text;
 mod view;
 mod well_known;

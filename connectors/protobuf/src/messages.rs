@@ -126,10 +126,7 @@ impl MessageDecoder {
             count = count.saturating_add(1);
         }
         let mismatches = walk.mismatches;
-        let of_a_record = block.data().len().checked_div(block.len()).unwrap_or(0);
-        let share = of_a_record.saturating_mul(count);
-        let buffers = ViewBuffers::Shared { buffer: block.data().clone(), share };
-        self.finish(buffers, count, mismatches)
+        self.finish(ViewBuffers::Shared(block.data().clone()), count, mismatches)
     }
 
     /// The arrays of records whose values are in the columns.

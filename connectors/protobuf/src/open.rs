@@ -1,8 +1,6 @@
 //! Which message type the records of a table have: from the options, or from what the files say.
 
 use std::collections::HashSet;
-use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,9 +16,7 @@ use crate::descriptor::text::files_text;
 use crate::descriptor::{DescriptorError, Descriptors, MessageId};
 use crate::example;
 use crate::options::ProtobufOptions;
-
-/// The largest descriptor set that is read, in bytes.
-const MAX_DESCRIPTOR_SET: u64 = 64 << 20;
+use crate::side_file;
 
 /// What one record file says of its records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -196,7 +192,7 @@ pub(crate) fn common_arrow_schema(files: &[FileDescriptors]) -> Option<Bytes> {
 fn outside_descriptors(options: &ProtobufOptions) -> Result<Option<(&'static str, String, FileSet)>> {
     if let Some(path) = &options.descriptor_set {
         let bad = |reason: String| option_error("descriptor_set", format!("{}: {reason}", path.display()));
-        let bytes = read_up_to(path, MAX_DESCRIPTOR_SET).map_err(|error| bad(error.to_string()))?;
+        let bytes = side_file::read(path).map_err(|error| bad(error.to_string()))?;
         let set = FileSet::decode_set(&bytes).map_err(|error| bad(error.to_string()))?;
         return Ok(Some(("descriptor_set", path.display().to_string(), set)));
     }
@@ -206,19 +202,6 @@ fn outside_descriptors(options: &ProtobufOptions) -> Result<Option<(&'static str
         return Ok(Some(("proto", path.display().to_string(), set)));
     }
     Ok(None)
-}
-
-/// The bytes of a file.
-///
-/// # Errors
-/// Those of reading; more than `most` bytes, which a device may have without end.
-fn read_up_to(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = std::fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if read as u64 > most {
-        return Err(std::io::Error::other(format!("it has more than {} MiB", most >> 20)));
-    }
-    Ok(bytes)
 }
 
 /// The name given by option, else the one that the files agree on.

@@ -9,7 +9,7 @@ use crate::counters::{
 use arrow::array::{ArrayRef, UInt32Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::take;
-use recordfusion_core::{Error, RecordBlock, Result, ScanCounters};
+use recordfusion_core::{Error, RecordBlock, Result, ScanCounters, compact_column};
 
 use crate::decoded::Arrays;
 use crate::example::ExampleDecoder;
@@ -139,7 +139,10 @@ impl RowDecoder {
         match outcome {
             Ok((records, arrays)) => {
                 self.count(&arrays, counters);
-                let Arrays { columns: arrays, unknown, .. } = arrays;
+                let Arrays { columns: mut arrays, unknown, .. } = arrays;
+                if !matches!(self.decoder, Decoder::Messages(_)) {
+                    arrays = arrays.iter().map(compact_column).collect::<Result<_>>()?;
+                }
                 Ok(Rows { arrays, unknown, records, consumed: rows.len() })
             }
             Err((_, fault)) if matches!(fault.kind(), FaultKind::TooLarge) && rows.len() > 1 => {

@@ -66,9 +66,10 @@ pub(crate) fn records(part: Part) -> BlockStream {
 fn strict_records(part: Part) -> BlockStream {
     let state = StrictBlocks { part, chunks: None };
     stream::try_unfold(state, |mut blocks| async move {
-        let file = blocks.part.file.clone();
-        let block = blocks.next().await.map_err(ReadError::of(&file))?;
-        Ok(block.map(|block| (block, blocks)))
+        match blocks.next().await {
+            Ok(block) => Ok(block.map(|block| (block, blocks))),
+            Err(error) => Err(blocks.describe(error)),
+        }
     })
     .boxed()
 }
@@ -82,6 +83,13 @@ impl StrictBlocks {
     async fn next(&mut self) -> ReadResult<Option<RecordBlock>> {
         let next = self.read().await;
         end_if_unfinished(next, &self.part).await
+    }
+
+    fn describe(&self, error: ReadError) -> Error {
+        match &self.chunks {
+            Some(chunks) if chunks.is_searched() => ReadError::of_searched(&self.part.file)(error),
+            _ => ReadError::of(&self.part.file)(error),
+        }
     }
 
     async fn read(&mut self) -> ReadResult<Option<RecordBlock>> {

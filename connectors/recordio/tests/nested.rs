@@ -3,7 +3,7 @@
 
 use futures::executor::block_on;
 use proptest::prelude::*;
-use recordfusion_core::{Connector, Error, Options};
+use recordfusion_core::{Error, Options, Verifying};
 use recordfusion_recordio::RecordioConnector;
 
 use crate::support::*;
@@ -48,6 +48,12 @@ fn chunks_in_records_are_no_rows() {
             let error = found.error.expect("parts cannot be told");
             assert!(is_not_splittable(Some(&error)), "{error}");
             assert!(error.to_string().contains("may be sound"), "{error}");
+            // Whichever part fails first.
+            for pair in cuts.windows(2) {
+                if let Some(error) = read_range(&file, pair[0]..pair[1], &policy).error {
+                    assert!(error.to_string().contains("split = 'never'"), "{error}");
+                }
+            }
             for split in ["never", "walk"] {
                 let options = policy.clone().with("split", split);
                 let found = read_parts(&file, &cuts, &options);

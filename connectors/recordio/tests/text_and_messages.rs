@@ -133,7 +133,7 @@ fn messages_become_columns() {
             assert!(
                 table
                     .messages()
-                    .map(|messages| messages.proto_text())
+                    .and_then(|messages| messages.proto_text())
                     .is_some_and(|text| text.contains("message Event"))
             );
             let columns = table.schema().fields().len();

@@ -19,7 +19,7 @@ mod row_group;
 use arrow::array::RecordBatch;
 use futures::stream::{self, StreamExt};
 
-use crate::{BatchStream, Result, ScanRequest};
+use crate::{BatchStream, Result, ScanRequest, compact};
 use filtered::FilteredScan;
 pub use plan::ScanPlan;
 pub use row_group::{RestOfRows, RowGroup, RowGroups};
@@ -44,7 +44,7 @@ where
     }
     let left = request.limit.unwrap_or(usize::MAX);
     let batch_size = request.batch_size;
-    let scan = BatchScan { groups, columns: all, batch_size, left, group: None, ready: None };
+    let scan = BatchScan { groups, columns: all, batch_size, left, group: None, ready: None, is_part: false };
     stream::try_unfold(scan, |mut scan| async move { Ok(scan.next().await?.map(|batch| (batch, scan))) })
         .boxed()
 }
@@ -60,6 +60,8 @@ struct BatchScan<G: RowGroups> {
     group: Option<G::Group>,
     /// Rows that are decoded, but not yet handed out.
     ready: Option<RecordBatch>,
+    /// Whether those are a part of what was decoded.
+    is_part: bool,
 }
 
 impl<G: RowGroups> BatchScan<G> {
@@ -69,7 +71,7 @@ impl<G: RowGroups> BatchScan<G> {
             return Ok(None);
         }
         match self.decode(wanted).await? {
-            Some(rows) => Ok(Some(self.hand_out(rows, wanted))),
+            Some(rows) => self.hand_out(rows, wanted).map(Some),
             None => Ok(None),
         }
     }
@@ -91,18 +93,22 @@ impl<G: RowGroups> BatchScan<G> {
         }
     }
 
-    /// The first `wanted` rows; the others are for later.
+    /// The first `wanted` rows; the others are for later. A part keeps no more memory than it shows.
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "a part has no more rows than the whole, nor than are left"
     )]
-    fn hand_out(&mut self, rows: RecordBatch, wanted: usize) -> RecordBatch {
+    fn hand_out(&mut self, rows: RecordBatch, wanted: usize) -> Result<RecordBatch> {
         let count = wanted.min(rows.num_rows());
         self.left -= count;
-        if count == rows.num_rows() {
-            return rows;
+        if count < rows.num_rows() {
+            self.ready = Some(rows.slice(count, rows.num_rows() - count));
+            self.is_part = true;
+            return compact(&rows.slice(0, count));
         }
-        self.ready = Some(rows.slice(count, rows.num_rows() - count));
-        rows.slice(0, count)
+        match std::mem::take(&mut self.is_part) {
+            true => compact(&rows),
+            false => Ok(rows),
+        }
     }
 }

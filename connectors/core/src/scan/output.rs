@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::Result;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::SchemaRef;
+
+use crate::{Result, compact};
 
 /// Kept rows on their way out.
 pub(super) struct Output {
@@ -46,7 +47,8 @@ impl Output {
             self.rows.finish_buffered_batch()?;
         }
         let batch = self.rows.next_completed_batch();
-        Ok(batch.map(|batch| if batch.num_rows() > wanted { batch.slice(0, wanted) } else { batch }))
+        let batch = batch.map(|batch| if batch.num_rows() > wanted { batch.slice(0, wanted) } else { batch });
+        batch.as_ref().map(compact).transpose()
     }
 
     #[expect(clippy::arithmetic_side_effects, reason = "no more rows are given out than are counted")]

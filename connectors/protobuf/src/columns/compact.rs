@@ -5,52 +5,35 @@
 
 use arrow::array::ByteView;
 use arrow::buffer::Buffer;
+use recordfusion_core::{bytes_of_views, is_worth_a_copy};
 
 use super::Fixed;
 
 /// Most bytes of a value that lies in its view.
 const MOST_INLINE: u32 = 12;
 
-/// Whether values of so many bytes are better copied than kept in buffers of `held` bytes.
-fn is_worth_a_copy(used: usize, held: usize) -> bool {
-    used < held / 2
-}
-
-/// The values of columns that point into one buffer, of which `share` bytes are those of their rows: new buffers, one
-/// for each column, if they use less than half of them. The views point there then.
-pub(crate) fn out_of_shared(
-    columns: &mut [Fixed<u128>],
-    buffer: &Buffer,
-    share: usize,
-) -> Option<Vec<Vec<Buffer>>> {
-    let used = columns.iter().map(|column| bytes_of(column.values())).fold(0, usize::saturating_add);
-    if !is_worth_a_copy(used, share) {
-        return None;
-    }
-    let copies = columns.iter_mut().map(|column| copied(column.values_mut(), std::slice::from_ref(buffer)));
-    Some(copies.collect())
+/// The buffers of columns that point into one. At most one of them goes on to: the others have new ones, and the views
+/// point there then.
+pub(crate) fn out_of_shared(columns: &mut [Fixed<u128>], buffer: &Buffer) -> Vec<Vec<Buffer>> {
+    let mut buffers = vec![vec![buffer.clone()]; columns.len()];
+    out_of_own(columns, &mut buffers);
+    buffers
 }
 
 /// Likewise for columns that have their own buffers: each is looked at for itself.
 pub(crate) fn out_of_own(columns: &mut [Fixed<u128>], buffers: &mut [Vec<Buffer>]) {
     for (column, buffers) in columns.iter_mut().zip(buffers) {
-        let held = buffers.iter().map(Buffer::len).fold(0, usize::saturating_add);
-        if is_worth_a_copy(bytes_of(column.values()), held) {
+        let held = buffers.iter().map(Buffer::capacity).fold(0, usize::saturating_add);
+        if is_worth_a_copy(bytes_of_views(column.values()), held) {
             *buffers = copied(column.values_mut(), buffers);
         }
     }
 }
 
-/// The bytes of the values that do not lie in their views.
-fn bytes_of(views: &[u128]) -> usize {
-    let lens = views.iter().map(|&view| view as u32).filter(|&len| len > MOST_INLINE);
-    lens.fold(0, |sum, len| sum.saturating_add(len as usize))
-}
-
 /// The buffer that the values were copied to, and the views point into; none if all lie in their views. A view that
 /// points nowhere, which no decoder makes, becomes the empty value.
 fn copied(views: &mut [u128], buffers: &[Buffer]) -> Vec<Buffer> {
-    let mut bytes = Vec::with_capacity(bytes_of(views));
+    let mut bytes = Vec::with_capacity(bytes_of_views(views));
     for place in views {
         let view = ByteView::from(*place);
         if view.length <= MOST_INLINE {
@@ -92,13 +75,12 @@ mod tests {
     #[test]
     fn few_values_are_copied_and_many_are_not() {
         let texts: Vec<String> = (0..100).map(|number| format!("text number {number} of many")).collect();
-        let all = BinaryViewArray::from_iter_values(texts.iter());
+        let all = BinaryViewArray::from_iter_values(texts.iter()).gc();
         let [buffer] = all.data_buffers() else { panic!("one buffer") };
         for (rows, copies) in [(100, false), (60, false), (40, true), (1, true), (0, true)] {
             let mut columns = [column(&all.slice(100 - rows, rows))];
-            let buffers = out_of_shared(&mut columns, buffer, buffer.len());
-            assert_eq!(buffers.is_some(), copies, "{rows}");
-            let buffers = buffers.map_or(vec![buffer.clone()], |mut buffers| buffers.remove(0));
+            let buffers = out_of_shared(&mut columns, buffer).remove(0);
+            assert_eq!(buffers.first().map(Buffer::as_ptr) != Some(buffer.as_ptr()), copies, "{rows}");
             let held: usize = buffers.iter().map(Buffer::len).sum();
             assert!(!copies || held < buffer.len() / 2, "{rows}: {held}");
             let found = values(&mut columns[0], rows, buffers);
@@ -113,11 +95,17 @@ mod tests {
     }
 
     #[test]
-    fn what_several_columns_use_together_counts() {
-        let all =
-            BinaryViewArray::from_iter_values((0..100).map(|number| format!("text number {number:09}")));
+    fn no_two_columns_keep_the_same_buffer() {
+        let texts = (0..100).map(|number| format!("text number {number:09}"));
+        let all = BinaryViewArray::from_iter_values(texts).gc();
         let [buffer] = all.data_buffers() else { panic!("one buffer") };
-        let mut columns = [column(&all.slice(0, 40)), column(&all.slice(40, 40))];
-        assert!(out_of_shared(&mut columns, buffer, buffer.len()).is_none());
+        for cut in [0, 10, 40, 50, 60, 100] {
+            let mut columns = [column(&all.slice(0, cut)), column(&all.slice(cut, 100 - cut))];
+            let buffers = out_of_shared(&mut columns, buffer);
+            let kept = buffers.iter().flatten().filter(|other| other.as_ptr() == buffer.as_ptr());
+            assert_eq!(kept.count(), usize::from(cut != 50), "{cut}");
+            let held: usize = buffers.iter().flatten().map(Buffer::capacity).sum();
+            assert!(held <= buffer.capacity() * 3 / 2, "{cut}: {held}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use protox::file::{ChainFileResolver, File, FileResolver, IncludeFileResolver};
 use super::DescriptorError;
 use super::builtin::BuiltinFiles;
 use super::files::FileSet;
+use crate::side_file;
 
 /// Compiles `file` with all that it imports. Imports are looked for in the folders `include`; a file that
 /// lies in none of them has its own folder added.
@@ -17,10 +18,10 @@ use super::files::FileSet;
 /// [`DescriptorError::Compile`] with file, line and reason, as the compiler gives them.
 pub(crate) fn compile(file: &Path, include: &[PathBuf]) -> Result<FileSet, DescriptorError> {
     let mut resolver = ChainFileResolver::new();
-    include.iter().for_each(|folder| resolver.add(IncludeFileResolver::new(folder.clone())));
+    include.iter().for_each(|folder| resolver.add(Folder::new(folder.clone())));
     if resolver.resolve_path(file).is_none() && file.exists() {
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
-        resolver.add(IncludeFileResolver::new(folder));
+        resolver.add(Folder::new(folder));
     }
     resolver.add(BuiltinFiles);
     compile_from(resolver, file)
@@ -43,6 +44,40 @@ fn compile_from(resolver: ChainFileResolver, file: &Path) -> Result<FileSet, Des
     compiler.open_file(file).map_err(|error| DescriptorError::Compile(sentence(file, &error)))?;
     let set = compiler.file_descriptor_set().encode_to_vec();
     FileSet::decode_set(&set)
+}
+
+/// Resolves names in a folder, to files that are not too large.
+struct Folder {
+    path: PathBuf,
+    resolver: IncludeFileResolver,
+}
+
+impl Folder {
+    fn new(path: PathBuf) -> Self {
+        Self { resolver: IncludeFileResolver::new(path.clone()), path }
+    }
+}
+
+impl FileResolver for Folder {
+    fn resolve_path(&self, path: &Path) -> Option<String> {
+        self.resolver.resolve_path(path)
+    }
+
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        let path = self.path.join(name);
+        let bad = |error: std::io::Error| protox::Error::new(format!("{}: {error}", path.display()));
+        match path.metadata() {
+            Ok(metadata) if metadata.is_file() && metadata.len() > side_file::MOST => {
+                Err(bad(side_file::too_large()))
+            }
+            // What has no size is read as far as it may be.
+            Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+                let text = String::from_utf8(side_file::read(&path).map_err(bad)?);
+                File::from_source(name, &text.map_err(|error| bad(std::io::Error::other(error)))?)
+            }
+            _ => self.resolver.open_file(name),
+        }
+    }
 }
 
 /// Resolves the name of one file.

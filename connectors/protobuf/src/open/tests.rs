@@ -233,8 +233,11 @@ fn well_known_types_need_not_be_in_the_file() {
 
 #[cfg(unix)]
 #[test]
-fn a_descriptor_set_without_end_is_refused() {
+fn files_without_end_are_refused() {
     let options = ProtobufOptions { descriptor_set: Some("/dev/zero".into()), ..ProtobufOptions::default() };
     let error = record_descriptors(&[], &options).unwrap_err().to_string();
     assert_eq!(error, "option 'descriptor_set': /dev/zero: it has more than 64 MiB");
+    let options = ProtobufOptions { proto: Some("/dev/zero".into()), ..ProtobufOptions::default() };
+    let error = record_descriptors(&[], &options).unwrap_err().to_string();
+    assert!(error.contains("/dev/zero") && error.contains("it has more than 64 MiB"), "{error}");
 }

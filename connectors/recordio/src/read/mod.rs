@@ -71,4 +71,19 @@ impl ReadError {
             Self::Other(error) => error,
         }
     }
+
+    /// The same, of a range that searched for its first chunk.
+    pub fn of_searched(file: &RecordFile) -> impl Fn(Self) -> Error {
+        |error| match Self::of(file)(error) {
+            Error::Corrupt { file, offset, reason } => Error::Corrupt {
+                file,
+                offset,
+                reason: format!(
+                    "{reason}; or the file is sound and this part of it began inside of a record that holds RecordIO \
+                     bytes, which the option split = 'never', or 'walk', rules out"
+                ),
+            },
+            error => error,
+        }
+    }
 }

@@ -22,6 +22,8 @@ pub(crate) struct StrictReader {
     found: Option<Chunk>,
     /// Whether there was a chunk, so that the end of the range has to be checked.
     any: bool,
+    /// Whether the first chunk was searched for, so that the range before this one has to find that it is right.
+    is_searched: bool,
 }
 
 impl StrictReader {
@@ -43,13 +45,19 @@ impl StrictReader {
             Start::Far => range.start,
         };
         let mut chunks = ChunkSource::new(file, from, end, limits, counters).bounded();
-        let found = if start == Start::Far { chunks.find(from, end).await? } else { None };
-        let position = match (&found, &start) {
-            (Some(chunk), _) => chunk.begin,
-            (None, Start::Far) => end,
-            (None, Start::At { position, .. }) => *position,
+        let is_searched = start == Start::Far;
+        let found = if is_searched { chunks.find(from, end).await? } else { None };
+        let position = match &found {
+            Some(chunk) => chunk.begin,
+            None if is_searched => end,
+            None => from,
         };
-        Ok(Self { chunks, end, position, hops: walk.hops(), found, any: false })
+        Ok(Self { chunks, end, position, hops: walk.hops(), found, any: false, is_searched })
+    }
+
+    /// Whether the first chunk was searched for: what is wrong then may be that it is none.
+    pub fn is_searched(&self) -> bool {
+        self.is_searched
     }
 
     /// The next chunk that begins in the range.
