@@ -23,7 +23,8 @@ async fn answer(ctx: &SessionContext, sql: &str) -> String {
 
 #[tokio::test]
 async fn integers_ask_for_keys_of_every_integer_type() {
-    for key in ["Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Decimal128(20, 0)"] {
+    for key in ["Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Decimal128(20, 0)"]
+    {
         let ctx = maps(key).await;
         for (expected, sql) in [
             ("SELECT 3", "SELECT count(m[1]) FROM t"),
@@ -39,7 +40,8 @@ async fn integers_ask_for_keys_of_every_integer_type() {
             ("SELECT 2", "SELECT count(*) FROM (SELECT m[3], count(*) FROM t GROUP BY m[3])"),
             ("SELECT 100", "SELECT max(k) FROM t WHERE k IN (SELECT ms['a'][100] FROM t)"),
         ] {
-            let (expected, sql) = (&expected["SELECT ".len()..], sql.replace("FROM t", "FROM 'mem:///m.riegeli'"));
+            let (expected, sql) =
+                (&expected["SELECT ".len()..], sql.replace("FROM t", "FROM 'mem:///m.riegeli'"));
             let found = answer(&ctx, &sql).await;
             assert!(found.contains(&format!(":{expected}")), "{key}: {sql}: {found}");
         }

@@ -10,7 +10,7 @@ use recordfusion_core::{
 };
 use recordfusion_protobuf::{
     ArrowSchemaHint, FileDescriptors, OpenChunk, ProtobufOptions, RecordChunker, RecordEncoder, RecordType,
-    Target, WriteOptions, record_descriptors, schema_hint,
+    Target, WriteOptions, arrow_schema_to_keep, record_descriptors,
 };
 
 use crate::header::ChunkHeader;
@@ -206,7 +206,7 @@ fn metadata(
     Ok(RecordsMetadata {
         record_type_name: name.map(str::to_string),
         file_descriptors: needed_files(&files, name.unwrap_or_default())?,
-        arrow_schema: with_schema.then(|| schema_hint(schema).into()),
+        arrow_schema: if with_schema { arrow_schema_to_keep(encoder, schema)? } else { None },
         ..RecordsMetadata::default()
     })
 }
