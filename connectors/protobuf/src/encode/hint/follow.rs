@@ -41,6 +41,9 @@ fn follow(usual: &DataType, now: &DataType, hinted: &DataType) -> DataType {
         return hinted.clone();
     }
     match (usual, now, hinted) {
+        // What is stored as text or bytes, and is something else.
+        (text, ..) if is_text(text) && is_text(now) && !is_text(hinted) => hinted.clone(),
+        (bytes, ..) if is_binary(bytes) && is_binary(now) && !is_plain_binary(hinted) => hinted.clone(),
         // Enums are dictionaries, and the option is about them.
         (DataType::Dictionary(..), ..) => now.clone(),
         (.., DataType::Dictionary(key, values)) => {
@@ -76,10 +79,13 @@ fn follow(usual: &DataType, now: &DataType, hinted: &DataType) -> DataType {
         (_, DataType::Timestamp(unit, _), DataType::Timestamp(_, zone)) => {
             DataType::Timestamp(*unit, zone.clone())
         }
-        (text, _, hinted) if is_text(text) && is_text(now) && !is_text(hinted) => hinted.clone(),
-        (bytes, _, DataType::FixedSizeBinary(_)) if is_binary(bytes) && is_binary(now) => hinted.clone(),
         _ => now.clone(),
     }
+}
+
+/// Whether values are bytes of any length.
+fn is_plain_binary(data_type: &DataType) -> bool {
+    is_binary(data_type) && !matches!(data_type, DataType::FixedSizeBinary(_))
 }
 
 /// A map whose keys and values follow; it is a list of them if the option makes lists of maps.
