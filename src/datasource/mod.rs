@@ -26,6 +26,7 @@
 //! | `statement.rs` | statements with our options |
 //! | `limit.rs` | partitions that stop when together they have enough rows |
 //! | `enums.rs` | names of enums in conditions |
+//! | `map_keys.rs` | keys that maps are asked for |
 
 pub(crate) mod demux;
 mod destination;
@@ -39,6 +40,7 @@ mod functions;
 mod limit;
 mod listing;
 mod location;
+mod map_keys;
 mod metrics;
 mod opener;
 mod outputs;
@@ -55,6 +57,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::DynamicFileCatalog;
 use datafusion::error::{DataFusionError, Result};
+use datafusion::optimizer::AnalyzerRule;
 use datafusion::prelude::SessionContext;
 use recordfusion_core::Options;
 
@@ -76,6 +79,7 @@ pub use table::{RecordTable, TableDefinition};
 use crate::registry;
 use enums::EnumConditions;
 use factory::{RecordTableFactory, UrlTables};
+use map_keys::MapKeys;
 use settings::TableSettings;
 
 /// Makes all record file formats known to a session: `CREATE EXTERNAL TABLE … STORED AS RIEGELI`,
@@ -123,15 +127,22 @@ pub fn register_record_formats(ctx: &SessionContext, options: Options) -> Result
             state.table_factories_mut().insert(name.to_uppercase(), Arc::new(tables));
         }
     }
-    let knows_enums = state.read().analyzer().rules.iter().any(|rule| rule.name() == EnumConditions::NAME);
-    if !knows_enums {
-        state.write().add_analyzer_rule(Arc::new(EnumConditions));
-    }
+    add_analyzer_rule(ctx, EnumConditions::NAME, EnumConditions);
+    add_analyzer_rule(ctx, MapKeys::NAME, MapKeys);
     functions::register(ctx);
     let urls = UrlTables::new(ctx);
     let catalogs = Arc::clone(state.read().catalog_list());
     ctx.register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(urls))));
     Ok(())
+}
+
+/// Adds a rule unless the session has it, as it has been registered before.
+fn add_analyzer_rule(ctx: &SessionContext, name: &str, rule: impl AnalyzerRule + Send + Sync + 'static) {
+    let state = ctx.state_ref();
+    let known = state.read().analyzer().rules.iter().any(|rule| rule.name() == name);
+    if !known {
+        state.write().add_analyzer_rule(Arc::new(rule));
+    }
 }
 
 /// A connector's error on its way through DataFusion; [`crate::error_message`] takes it out again.

@@ -12,6 +12,7 @@ mod filters;
 mod finding;
 #[path = "../../connectors/protobuf/tests/encode/generate.rs"]
 mod generate;
+mod map_keys;
 mod odd_inputs;
 mod outputs;
 mod partitions;

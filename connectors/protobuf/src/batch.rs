@@ -7,11 +7,14 @@ use arrow::array::{
     ArrayRef, BinaryViewArray, RecordBatch, RecordBatchOptions, StringViewArray, UInt64Array, new_null_array,
 };
 use arrow::datatypes::{DataType, SchemaRef};
-use recordfusion_core::{RecordBlock, Result, ScanCounters, compact_column};
+use arrow::error::ArrowError;
+use recordfusion_core::{Error, RecordBlock, Result, ScanCounters, compact_column};
 
+use crate::counters::VALUES_NULLED;
 use crate::decoded::Arrays;
-use crate::encode::Hint;
+use crate::encode::{BadValues, Hint};
 use crate::extent::Extent;
+use crate::fault::{Fault, FaultKind};
 use crate::messages::MessageDecoder;
 use crate::options::MetadataColumn;
 use crate::rows::{RowDecoder, Rows};
@@ -43,17 +46,44 @@ pub struct BatchDecoder {
 pub(crate) struct Restore {
     /// What is known of those.
     pub hint: Arc<Hint>,
-    /// The columns that are decoded.
-    pub decoded: SchemaRef,
-    /// Their indices among all columns of the records.
+    /// The indices of the decoded columns among all columns of the records.
     pub columns: Vec<usize>,
+    /// Full name of the message type.
+    pub message: Option<String>,
+    /// Whether values that are not of the columns' types are NULL.
+    pub bad_values_are_null: bool,
 }
 
 impl Restore {
-    fn restore(&self, arrays: Vec<ArrayRef>, rows: usize) -> Result<Vec<ArrayRef>> {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.decoded), arrays, &options)?;
-        Ok(self.hint.restore(&batch, &self.columns)?.columns().to_vec())
+    /// The columns, from records of `file` at these positions.
+    ///
+    /// # Errors
+    /// [`Error::BadRecord`] for the first record with a value that is not of its column's type.
+    fn restore(
+        &self,
+        decoded: &[ArrayRef],
+        counters: &ScanCounters,
+        file: &str,
+        position: impl Fn(usize) -> u64,
+    ) -> Result<Vec<ArrayRef>> {
+        let bad = BadValues { are_null: self.bad_values_are_null, ..BadValues::default() };
+        let error = match self.hint.arrays(decoded, &self.columns, &bad) {
+            Ok(arrays) => {
+                counters.add(&VALUES_NULLED, bad.nulled.get());
+                return Ok(arrays);
+            }
+            Err(error) => error,
+        };
+        let Some((row, column, error)) = self.hint.first_bad(decoded, &self.columns, &bad) else {
+            return Err(error.into());
+        };
+        let reason = match error {
+            ArrowError::CastError(reason) => reason,
+            other => other.to_string(),
+        };
+        let fault: Box<Fault> = FaultKind::BadValue(reason).into();
+        let fault = fault.within(column).describe(self.message.as_deref().unwrap_or_default());
+        Err(Error::BadRecord { file: file.to_string(), position: position(row), fault })
     }
 }
 
@@ -121,8 +151,24 @@ impl BatchDecoder {
         };
         let (arrays, count) = (std::mem::take(&mut decoded.arrays), decoded.records.len());
         let metadata = |column| metadata(column, file, block, &decoded);
-        let batch = self.batch(arrays, count, counters, metadata)?;
+        let position = |row: usize| decoded.records.get(row).map_or(0, |&row| block.position(row));
+        let arrays = self.restored(arrays, counters, file, position)?;
+        let batch = self.batch(&arrays, count, counters, metadata)?;
         Ok(DecodedBatch { batch, consumed: decoded.consumed })
+    }
+
+    /// The decoded columns as the records were made of them, if that is known.
+    fn restored(
+        &self,
+        decoded: Vec<ArrayRef>,
+        counters: &ScanCounters,
+        file: &str,
+        position: impl Fn(usize) -> u64,
+    ) -> Result<Vec<ArrayRef>> {
+        match &self.restore {
+            Some(restore) => restore.restore(&decoded, counters, file, position),
+            None => Ok(decoded),
+        }
     }
 
     /// The batch of the columns of `count` records and of metadata columns.
@@ -132,14 +178,11 @@ impl BatchDecoder {
     )]
     fn batch(
         &self,
-        mut payload: Vec<ArrayRef>,
+        payload: &[ArrayRef],
         count: usize,
         counters: &ScanCounters,
         metadata: impl Fn(MetadataColumn) -> Result<ArrayRef>,
     ) -> Result<RecordBatch> {
-        if let Some(restore) = &self.restore {
-            payload = restore.restore(payload, count)?;
-        }
         let arrays = self.columns.iter().map(|column| match column {
             OutputColumn::Payload(index) => Ok(Arc::clone(&payload[*index])),
             OutputColumn::Metadata(column) => metadata(*column),
@@ -189,7 +232,9 @@ impl BatchDecoder {
             rows.count(&arrays, counters);
         }
         let count = positions.end.saturating_sub(positions.start) as usize;
-        self.batch(arrays.columns, count, counters, |column| {
+        let position = |row: usize| positions.start.saturating_add(row as u64);
+        let columns = self.restored(arrays.columns, counters, file, position)?;
+        self.batch(&columns, count, counters, |column| {
             Ok(match column {
                 MetadataColumn::File => {
                     Arc::new(std::iter::repeat_n(Some(file), count).collect::<StringViewArray>())

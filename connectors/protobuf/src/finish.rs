@@ -227,7 +227,7 @@ impl Finish<'_> {
                 well_known::instants(&parts, data_type, nulls.as_ref(), &mut self.tally)
             }
             Shape::Date => well_known::dates(&parts, nulls.as_ref(), &mut self.tally),
-            Shape::TimeOfDay => well_known::times_of_day(&parts, nulls.as_ref(), &mut self.tally),
+            Shape::TimeOfDay => well_known::times_of_day(&parts, data_type, nulls.as_ref(), &mut self.tally),
         }
     }
 

@@ -58,9 +58,9 @@ pub use enum_values::{EnumText, EnumValues};
 pub use example::{FeatureColumn, FeatureKind, Features, FeaturesError, UnknownKind};
 pub use open::{FileDescriptors, RecordType, record_descriptors, said_of_records};
 pub use options::{
-    Absent, AnyForm, ArrowSchemaHint, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm,
-    Extensions, ExtraColumns, Implicit, InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn, Names,
-    NullItems, NullList, Nullability, OnBadRecord, OnBadValue, PayloadForm, ProtobufOptions, Recursion,
-    RecursionDepth, Required, StringType, TimestampForm, Unsigned, WriteOptions,
+    Absent, AnyForm, ArrowSchemaHint, ArrowSchemaUse, ClosedEnum, DurationForm, EmptyList, EmptyMessage,
+    EnumForm, Extensions, ExtraColumns, Implicit, InvalidUtf8, MapForm, MapKeys, Mapping, MetadataColumn,
+    Names, NullItems, NullList, Nullability, OnBadRecord, OnBadValue, PayloadForm, ProtobufOptions,
+    Recursion, RecursionDepth, Required, StringType, TimeOfDayForm, TimestampForm, Unsigned, WriteOptions,
 };
-pub use record::RecordDecoder;
+pub use record::{RecordDecoder, arrow_schema_to_keep};

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use bytes::Bytes;
 use recordfusion_core::{ColumnProjection, Error, Projection, RecordBlock, Result};
 
 use crate::batch::{BatchDecoder, OutputColumn, Restore};
 use crate::column_tree::{self, Node};
-use crate::encode::{Hint, RECORD, apply_hint, hinted_mapping};
+use crate::encode::{
+    Hint, RECORD, RecordEncoder, apply_hint_under_options, hinted_mapping, kept_schema_hint, schema_hint,
+};
 use crate::example::{self, ExampleDecoder, FeatureColumn, Features};
 use crate::messages::MessageDecoder;
 use crate::open::{FileDescriptors, RecordType, common_arrow_schema, record_descriptors};
 use crate::options::{
-    AnyForm, InvalidUtf8, Mapping, MetadataColumn, OnBadRecord, OnBadValue, PayloadForm, ProtobufOptions,
+    AnyForm, ArrowSchemaUse, DurationForm, EmptyList, Implicit, InvalidUtf8, Mapping, MetadataColumn,
+    OnBadRecord, OnBadValue, PayloadForm, ProtobufOptions, TimeOfDayForm, TimestampForm,
 };
 use crate::plain_text::TextDecoder;
 use crate::plan::Wanted;
@@ -34,8 +37,8 @@ pub struct RecordDecoder {
     hint: Option<Arc<Hint>>,
     /// The Arrow schema that the files keep, if the columns depend on it.
     arrow_schema: Option<Bytes>,
-    /// The columns of the records as they are decoded.
-    decoded: SchemaRef,
+    /// Whether values that no column can hold are NULL.
+    nulls_bad_values: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -63,11 +66,16 @@ impl RecordDecoder {
     ) -> Result<Self> {
         let record = record_descriptors(files, options)?;
         let hint = hint(files, options);
+        let given = options;
         let hinted = hint.as_ref().map(|hint| ProtobufOptions {
             mapping: hinted_mapping(hint, &options.mapping),
             ..options.clone()
         });
         let options = hinted.as_ref().unwrap_or(options);
+        let usual = match (&hint, &record) {
+            (Some(hint), Some(record)) => usual_columns(record, hint, &given.mapping)?,
+            _ => None,
+        };
         let (payload, fields) = match (&options.features, record) {
             (Some(features), record) => examples(features, record, &options.mapping, sample)?,
             (None, Some(record)) => message(record, options)?,
@@ -85,24 +93,28 @@ impl RecordDecoder {
             });
         }
         let decoded = Arc::new(Schema::new(fields.clone()));
-        let arrow_schema = hint;
-        let hint = arrow_schema.as_ref().and_then(|hint| apply_hint(&decoded, hint));
-        let hint = hint.map(|hint| if makes_nulls(&options.mapping) { hint.nullable() } else { hint });
+        let arrow_schema = hint.clone();
+        let hint = match hint {
+            Some(hint) => applied(&hint, usual.as_ref().unwrap_or(decoded.fields()), &decoded, files, given)?,
+            None => None,
+        };
         let hint = hint.map(Arc::new);
         let fields = hint.as_ref().map_or(fields, |hint| hint.schema().fields().iter().cloned().collect());
-        Ok(Self { schema: with_metadata(fields, &metadata)?, payload, metadata, hint, arrow_schema, decoded })
+        let nulls_bad_values = options.mapping.on_bad_value == OnBadValue::Null;
+        let schema = with_metadata(fields, &metadata)?;
+        Ok(Self { schema, payload, metadata, hint, arrow_schema, nulls_bad_values })
     }
 
     /// The decoder of records that are not looked into, whatever they are: their bytes are the one column `_record`.
     pub fn whole_records() -> Self {
         let schema = Arc::new(Schema::new(vec![whole_record(&DataType::BinaryView)]));
         Self {
-            schema: Arc::clone(&schema),
+            schema,
             payload: Payload::Raw,
             metadata: Vec::new(),
             hint: None,
             arrow_schema: None,
-            decoded: schema,
+            nulls_bad_values: false,
         }
     }
 
@@ -207,25 +219,89 @@ impl RecordDecoder {
         };
         let restore = self.hint.as_ref().map(|hint| {
             let of_records: Vec<usize> = indices.into_iter().filter(|index| *index < of_records).collect();
-            let decoded = self.decoded.project(&of_records)?;
             Ok::<_, Error>(Restore {
                 hint: Arc::clone(hint),
-                decoded: Arc::new(decoded),
                 columns: of_records,
+                message: self.record_type().map(|record| record.full_name().to_string()),
+                bad_values_are_null: self.nulls_bad_values,
             })
         });
         Ok(BatchDecoder::new(schema, columns, decoder, restore.transpose()?))
     }
 }
 
-/// The Arrow schema that all files have. It is not used where the options change the types of columns; those about bad
-/// data and absent fields do not.
+/// The Arrow schema that all files have, if it is to be used.
 fn hint(files: &[FileDescriptors], options: &ProtobufOptions) -> Option<Bytes> {
-    let Mapping { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, .. } = options.mapping;
-    let of_data =
-        Mapping { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, ..Mapping::default() };
-    let usable = options.mapping == of_data;
-    common_arrow_schema(files).filter(|_| usable && options.features.is_none())
+    let usable = options.arrow_schema == ArrowSchemaUse::Use && options.features.is_none();
+    common_arrow_schema(files).filter(|_| usable)
+}
+
+/// The columns that there are without the options that make other ones; `None` if no option does.
+fn usual_columns(record: &RecordType, hint: &[u8], mapping: &Mapping) -> Result<Option<Fields>> {
+    let mut usual = mapping.with_usual_columns();
+    if usual == *mapping {
+        return Ok(None);
+    }
+    let decoded = hinted_mapping(hint, &usual);
+    // A unit that an option gives is what the option is about.
+    if mapping.timestamp == TimestampForm::default() {
+        usual.timestamp = decoded.timestamp;
+    }
+    if mapping.duration == DurationForm::default() {
+        usual.duration = decoded.duration;
+    }
+    if mapping.time_of_day == TimeOfDayForm::default() {
+        usual.time_of_day = decoded.time_of_day;
+    }
+    decoded_columns(record, &usual).map(Some)
+}
+
+/// The columns of messages as they are decoded.
+fn decoded_columns(record: &RecordType, mapping: &Mapping) -> Result<Fields> {
+    let columns = column_tree::columns(&record.descriptors, record.message, mapping, false)?;
+    Ok(columns.iter().filter(|column| column.shown).map(|column| Arc::clone(&column.field)).collect())
+}
+
+/// The way from the columns `decoded` to those of the files' Arrow schema, as far as the options let it hold.
+fn applied(
+    hint: &[u8],
+    usual: &Fields,
+    decoded: &Schema,
+    files: &[FileDescriptors],
+    options: &ProtobufOptions,
+) -> Result<Option<Hint>> {
+    let mapping = &options.mapping;
+    let hint = apply_hint_under_options(usual, decoded.fields(), hint).map_err(|column| Error::Option {
+        name: mapping.options_of_columns().join(", "),
+        reason: format!(
+            "column '{column}' can be neither what the option makes of it nor what the Arrow schema in the file says; \
+             the option arrow_schema = ignore reads it without that schema"
+        ),
+    })?;
+    let Some(hint) = hint else { return Ok(None) };
+    if let Some(unknown) = hint.unknown_zone() {
+        let file = files.first().map_or("", |file| file.file.as_str());
+        return Err(Error::Schema(format!(
+            "{file}: in the Arrow schema of the file {unknown}; the option arrow_schema = ignore reads the file without \
+             that schema"
+        )));
+    }
+    Ok(Some(if makes_nulls(mapping) { hint.nullable() } else { hint }))
+}
+
+/// The Arrow schema of columns that are written as records, to be kept beside them; `None` where it does not hold for
+/// the message type, which is not made for the columns.
+///
+/// # Errors
+/// [`Error::Schema`] for columns of a type that could not be read again, if the message type is made for them.
+pub fn arrow_schema_to_keep(encoder: &RecordEncoder, schema: &Schema) -> Result<Option<Bytes>> {
+    let Some(record) = encoder.message() else { return Ok(None) };
+    let mapping = hinted_mapping(&schema_hint(schema), &Mapping::default());
+    let kept = decoded_columns(record, &mapping).and_then(|decoded| kept_schema_hint(schema, &decoded));
+    match (kept, encoder.derived()) {
+        (Err(error), Some(_)) => Err(error),
+        (kept, _) => Ok(kept.ok().map(Bytes::from)),
+    }
 }
 
 /// The column of whole records.
@@ -238,6 +314,8 @@ fn makes_nulls(mapping: &Mapping) -> bool {
     mapping.on_bad_record == OnBadRecord::Null
         || mapping.on_bad_value == OnBadValue::Null
         || mapping.invalid_utf8 == InvalidUtf8::Null
+        || mapping.implicit == Implicit::Null
+        || mapping.empty_list == EmptyList::Null
 }
 
 /// Records that are no messages, and their column.

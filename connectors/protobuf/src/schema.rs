@@ -8,7 +8,8 @@ use arrow::datatypes::{DataType, Field as ArrowField, FieldRef, TimeUnit};
 use crate::column_tree::{Form, Node, Shape, Storage};
 use crate::descriptor::{Cardinality, Descriptors, Enum, Field, Kind};
 use crate::options::{
-    DurationForm, EnumForm, MapForm, MapKeys, Mapping, MetadataColumn, StringType, TimestampForm, Unsigned,
+    DurationForm, EnumForm, MapForm, MapKeys, Mapping, MetadataColumn, StringType, TimeOfDayForm,
+    TimestampForm, Unsigned,
 };
 
 /// Metadata key of the field number; Parquet writers keep it.
@@ -159,7 +160,10 @@ fn message(shape: Shape, fields: &[Node], mapping: &Mapping) -> DataType {
             DurationForm::Int64 => DataType::Int64,
         },
         (Shape::Date, _) => DataType::Date32,
-        (Shape::TimeOfDay, _) => DataType::Time64(TimeUnit::Microsecond),
+        (Shape::TimeOfDay, _) => DataType::Time64(match mapping.time_of_day {
+            TimeOfDayForm::Microseconds => TimeUnit::Microsecond,
+            TimeOfDayForm::Nanoseconds => TimeUnit::Nanosecond,
+        }),
     }
 }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use recordfusion_core::{Assembler, Chunker, Error, MessageType, Options, Result, Writer};
 use recordfusion_protobuf::{
     ArrowSchemaHint, DerivedType, ProtobufOptions, RecordEncoder, RecordType, Target, WriteOptions,
-    record_descriptors, schema_hint,
+    arrow_schema_to_keep, record_descriptors,
 };
 
 use crate::chunker::RecordChunker;
@@ -84,7 +84,11 @@ pub(crate) fn writer<C: Container>(
     let description = FileDescription {
         message_type: described.as_ref().map(|described| described.name.clone()),
         descriptors: described.map(|described| described.descriptors).unwrap_or_default(),
-        arrow_schema: plan.keeps_arrow_schema(encoder.as_ref()).then(|| schema_hint(rows.schema).into()),
+        arrow_schema: match encoder.as_ref().filter(|encoder| keeps_type && plan.keeps_arrow_schema(encoder))
+        {
+            Some(encoder) => arrow_schema_to_keep(encoder, rows.schema)?,
+            None => None,
+        },
         inherited: rows.inherited.clone(),
         verbatim: false,
     };
@@ -157,12 +161,12 @@ impl RowPlan {
     }
 
     /// Whether the file keeps the Arrow schema of the rows: not of records that were there before.
-    fn keeps_arrow_schema(&self, encoder: Option<&RecordEncoder>) -> bool {
-        match (self, encoder) {
-            (Self::Messages { options, .. }, Some(encoder)) => {
+    fn keeps_arrow_schema(&self, encoder: &RecordEncoder) -> bool {
+        match self {
+            Self::WholeRecords => false,
+            Self::Messages { options, .. } => {
                 options.arrow_schema_hint == ArrowSchemaHint::Write && !encoder.takes_whole_records()
             }
-            _ => false,
         }
     }
 }

@@ -25,6 +25,7 @@ mod times;
 mod write;
 
 pub use derive::{DerivedType, derive};
+pub(crate) use hint::{BadValues, apply_hint_under_options, kept_schema_hint};
 pub use hint::{Hint, apply_hint, hinted_mapping, schema_hint};
 pub(crate) use records::RECORD;
 pub use records::{EncodeCounts, EncodedRecords, RecordEncoder, Target};

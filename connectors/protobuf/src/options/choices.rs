@@ -254,6 +254,34 @@ impl Choice for DurationForm {
     ];
 }
 
+/// The form of `google.type.TimeOfDay`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TimeOfDayForm {
+    /// Time64(us).
+    #[default]
+    Microseconds,
+    /// Time64(ns).
+    Nanoseconds,
+}
+
+impl Choice for TimeOfDayForm {
+    const VALUES: &'static [(&'static str, Self)] = &[("us", Self::Microseconds), ("ns", Self::Nanoseconds)];
+}
+
+/// What becomes of the Arrow schema that files have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ArrowSchemaUse {
+    /// The columns have the types that it tells of.
+    #[default]
+    Use,
+    /// It is not looked at: the columns are those of the message type.
+    Ignore,
+}
+
+impl Choice for ArrowSchemaUse {
+    const VALUES: &'static [(&'static str, Self)] = &[("use", Self::Use), ("ignore", Self::Ignore)];
+}
+
 /// The form of `google.protobuf.Any`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AnyForm {

@@ -5,7 +5,7 @@ use recordfusion_core::{Error, Options, Result};
 use super::choices::{
     Absent, AnyForm, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions, Implicit,
     InvalidUtf8, MapForm, MapKeys, Names, Nullability, OnBadRecord, OnBadValue, Recursion, Required,
-    StringType, TimestampForm, Unsigned, choice,
+    StringType, TimeOfDayForm, TimestampForm, Unsigned, choice,
 };
 
 /// The options of the mapping, under their own names; `enums` is the option `enum`.
@@ -26,6 +26,7 @@ pub struct Mapping {
     pub empty_message: EmptyMessage,
     pub timestamp: TimestampForm,
     pub duration: DurationForm,
+    pub time_of_day: TimeOfDayForm,
     pub any: AnyForm,
     pub recursion: Recursion,
     pub recursion_depth: RecursionDepth,
@@ -58,6 +59,7 @@ impl Mapping {
             empty_message: choice(options, "empty_message")?,
             timestamp: choice(options, "timestamp")?,
             duration: choice(options, "duration")?,
+            time_of_day: choice(options, "time_of_day")?,
             any: choice(options, "any")?,
             recursion: choice(options, "recursion")?,
             recursion_depth: RecursionDepth::from_options(options)?,
@@ -74,6 +76,35 @@ impl Mapping {
             return Err(Error::Option { name: "nullability".to_string(), reason: reason.to_string() });
         }
         Ok(mapping)
+    }
+
+    /// The same with the columns that there are by default: only what is about bad data stays.
+    pub(crate) fn with_usual_columns(&self) -> Self {
+        let Self { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, .. } = *self;
+        Self { on_bad_record, on_bad_value, invalid_utf8, required, closed_enum, ..Self::default() }
+    }
+
+    /// The options that make other columns than there are by default.
+    pub(crate) fn options_of_columns(&self) -> Vec<&'static str> {
+        let usual = Self::default();
+        let options = [
+            ("string_type", self.string_type != usual.string_type),
+            ("enum", self.enums != usual.enums),
+            ("unsigned", self.unsigned != usual.unsigned),
+            ("map", self.map != usual.map),
+            ("map_keys", self.map_keys != usual.map_keys),
+            ("extensions", self.extensions != usual.extensions),
+            ("empty_message", self.empty_message != usual.empty_message),
+            ("timestamp", self.timestamp != usual.timestamp),
+            ("duration", self.duration != usual.duration),
+            ("time_of_day", self.time_of_day != usual.time_of_day),
+            ("any", self.any != usual.any),
+            ("recursion", self.recursion != usual.recursion),
+            ("recursion_depth", self.recursion_depth != usual.recursion_depth),
+            ("names", self.names != usual.names),
+            ("oneof_case", self.oneof_case != usual.oneof_case),
+        ];
+        options.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
     }
 
     /// Whether rows depend on all of a record, also on what a query does not ask for.

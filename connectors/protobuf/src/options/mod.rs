@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use recordfusion_core::{Error, OptionInfo, Options, Result};
 
 pub use choices::{
-    Absent, AnyForm, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions, Implicit,
-    InvalidUtf8, MapForm, MapKeys, Names, Nullability, OnBadRecord, OnBadValue, PayloadForm, Recursion,
-    Required, StringType, TimestampForm, Unsigned,
+    Absent, AnyForm, ArrowSchemaUse, ClosedEnum, DurationForm, EmptyList, EmptyMessage, EnumForm, Extensions,
+    Implicit, InvalidUtf8, MapForm, MapKeys, Names, Nullability, OnBadRecord, OnBadValue, PayloadForm,
+    Recursion, Required, StringType, TimeOfDayForm, TimestampForm, Unsigned,
 };
 pub use mapping::{Mapping, RecursionDepth};
 pub use metadata::MetadataColumn;
@@ -39,6 +39,8 @@ pub struct ProtobufOptions {
     pub payload: PayloadForm,
     /// How values become columns.
     pub mapping: Mapping,
+    /// `arrow_schema`: what becomes of the Arrow schema that files have.
+    pub arrow_schema: ArrowSchemaUse,
     /// `features`: the features of `tf.train.Example` records as columns.
     pub features: Option<Features>,
     /// `metadata_columns`: columns about the records, behind those of the message.
@@ -67,6 +69,7 @@ impl ProtobufOptions {
             message_type: message_type.filter(|name| !name.is_empty()).map(str::to_string),
             payload: choices::choice(options, "payload")?,
             mapping: Mapping::from_options(options)?,
+            arrow_schema: choices::choice(options, "arrow_schema")?,
             features: features(options)?,
             metadata_columns: MetadataColumn::from_options(options)?,
         };

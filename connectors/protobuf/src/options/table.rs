@@ -72,6 +72,7 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
         "us | ns | int64 | struct",
         "google.protobuf.Duration: its unit, microseconds as a number, or seconds and nanos",
     ),
+    OptionInfo::new("time_of_day", "us | ns", "google.type.TimeOfDay: its unit"),
     OptionInfo::new("any", "struct | json", "google.protobuf.Any as type_url and value, or as JSON text"),
     OptionInfo::new(
         "recursion",
@@ -105,6 +106,11 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
         "Records that are no valid messages: fail, leave them out, or show NULLs",
     ),
     OptionInfo::new("on_bad_value", "error | null", "Values that no column can hold: fail, or show NULL"),
+    OptionInfo::new(
+        "arrow_schema",
+        "use | ignore",
+        "The Arrow schema that files have: columns of the types it tells of, or those of the message type",
+    ),
     OptionInfo::new(
         "features",
         "infer | NAME:KIND[],…",

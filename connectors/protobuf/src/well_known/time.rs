@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, Date32Array, Int64Array, Time64MicrosecondArray, make_array, new_null_array,
-};
+use arrow::array::{Array, ArrayRef, AsArray, Date32Array, Int64Array, make_array, new_null_array};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Int32Type, Int64Type, TimeUnit};
 
@@ -98,7 +96,8 @@ fn days_since_1970(year: i32, month: i32, day: i32) -> Option<i32> {
     Some(days_before_year + before.iter().sum::<i32>() + day - 1 - 719_162)
 }
 
-/// `google.type.TimeOfDay` columns, floored to microseconds. The tally counts the values that lost digits.
+/// `google.type.TimeOfDay` columns of `data_type`: nanoseconds, or floored to microseconds. The tally counts the values
+/// that lost digits.
 ///
 /// # Errors
 /// [`FaultKind::BadValue`] for a time that is not of one day.
@@ -109,33 +108,35 @@ fn days_since_1970(year: i32, month: i32, day: i32) -> Option<i32> {
 )]
 pub(crate) fn times_of_day(
     parts: &[ArrayRef],
+    data_type: &DataType,
     nulls: Option<&NullBuffer>,
     tally: &mut Tally,
 ) -> Result<ArrayRef> {
-    let [hours, minutes, seconds, nanos] = parts else {
-        return Ok(Arc::new(Time64MicrosecondArray::new_null(0)));
-    };
+    let [hours, minutes, seconds, nanos] = parts else { return Ok(new_null_array(data_type, 0)) };
     let [hours, minutes, seconds, nanos] =
         [hours, minutes, seconds, nanos].map(|part| part.as_primitive::<Int32Type>().values());
+    let nanos_each = if *data_type == DataType::Time64(TimeUnit::Nanosecond) { 1 } else { 1000 };
     let time = |row: usize| {
         if nulls.is_some_and(|nulls| nulls.is_null(row)) {
             return Ok(None);
         }
-        let time = tally.value(micros_of_day(hours[row], minutes[row], seconds[row], nanos[row]))?;
-        tally.truncated += u64::from(time.is_some() && nanos[row] % 1000 != 0);
-        Ok(time)
+        let time = tally.value(nanos_of_day(hours[row], minutes[row], seconds[row], nanos[row]))?;
+        tally.truncated += u64::from(time.is_some_and(|time| time % nanos_each != 0));
+        Ok(time.map(|time| time / nanos_each))
     };
-    Ok(Arc::new((0..hours.len()).map(time).collect::<Result<Time64MicrosecondArray>>()?))
+    let times = (0..hours.len()).map(time).collect::<Result<Int64Array>>()?;
+    // Times of day have the layout of Int64.
+    Ok(make_array(times.into_data().into_builder().data_type(data_type.clone()).build()?))
 }
 
 #[expect(clippy::arithmetic_side_effects, reason = "the parts are those of one day")]
-fn micros_of_day(hour: i32, minute: i32, second: i32, nano: i32) -> Result<i64> {
+fn nanos_of_day(hour: i32, minute: i32, second: i32, nano: i32) -> Result<i64> {
     let limits = [(hour, 24), (minute, 60), (second, 60), (nano, NANOS_PER_SECOND)];
     if limits.iter().any(|&(part, limit)| !(0..limit).contains(&part)) {
         let reason = format!("{hour}:{minute}:{second} and {nano} ns is not a time of day");
         return Err(FaultKind::BadValue(reason).into());
     }
-    Ok(i64::from(hour * 3600 + minute * 60 + second) * 1_000_000 + i64::from(nano / 1000))
+    Ok(i64::from(hour * 3600 + minute * 60 + second) * i64::from(NANOS_PER_SECOND) + i64::from(nano))
 }
 
 #[cfg(test)]

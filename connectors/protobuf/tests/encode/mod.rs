@@ -4,8 +4,10 @@ mod derived;
 mod faults;
 mod generate;
 mod given;
+mod options;
 mod properties;
 mod round_trips;
+mod types;
 
 use std::sync::Arc;
 

@@ -191,6 +191,7 @@ fn times_of_every_unit() {
         ("day64", Arc::new(Date64Array::from(vec![Some(-86_400_000), Some(0), None]))),
         ("clock32", Arc::new(Time32SecondArray::from(vec![Some(0), Some(86_399), None]))),
         ("clock64", Arc::new(Time64MicrosecondArray::from(vec![Some(1), Some(86_399_999_999), None]))),
+        ("clock_nanos", Arc::new(Time64NanosecondArray::from(vec![Some(1), Some(86_399_999_999_999), None]))),
         ("span", Arc::new(DurationMillisecondArray::from(vec![Some(-1), Some(315_576_000_000_000), None]))),
     ]);
     same(&given, &[]);

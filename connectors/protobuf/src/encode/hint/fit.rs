@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::compute::can_cast_types;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, TimeUnit};
 
-use super::restore::{Restore, Step};
+use super::restore::{Restore, Step, below_zero, with_item};
 use super::sound::is_run_end;
 use crate::encode::derive::field_names;
 use crate::encode::origin::{is_binary, is_text, list_item, map_parts};
@@ -14,31 +14,39 @@ use crate::encode::origin::{is_binary, is_text, list_item, map_parts};
 /// The most pairs of types that are looked at: messages around values leave several ways to try.
 const MAX_STEPS: u32 = 1 << 17;
 
-/// The ways back to the columns `hinted`; `None` unless each is stored as one of `decoded`, and none is left.
-pub(super) fn fit_columns(decoded: &Fields, hinted: &Fields) -> Option<Vec<Restore>> {
-    Fit { steps: Cell::new(0) }.columns(decoded, hinted)
+/// The way back to each of the columns `hinted`, where there is one; `None` unless the columns `decoded` have the names
+/// that they are stored under.
+pub(super) fn fit_columns(decoded: &Fields, hinted: &Fields) -> Option<Vec<Option<Restore>>> {
+    Fit::new(true).columns(decoded, hinted)
+}
+
+/// As [`fit_columns`] for columns whose names an option may have changed: they are matched by their places.
+pub(super) fn fit_places(decoded: &Fields, hinted: &Fields) -> Option<Vec<Option<Restore>>> {
+    Fit::new(false).columns(decoded, hinted)
+}
+
+/// Whether the struct is a message that was made around a value of the hinted type.
+pub(super) fn unwraps(fields: &Fields, hinted: &DataType) -> bool {
+    Fit::new(true).unwrap(fields, hinted).is_some()
 }
 
 /// Looks for the ways back.
 struct Fit {
     steps: Cell<u32>,
+    /// Whether fields have the names that they are stored under.
+    by_name: bool,
 }
 
 impl Fit {
-    fn columns(&self, decoded: &Fields, hinted: &Fields) -> Option<Vec<Restore>> {
-        if decoded.len() != hinted.len() {
-            return None;
-        }
-        let names = field_names(hinted).ok()?;
-        let in_place = |(at, name): (usize, &str)| decoded.get(at).is_some_and(|field| field.name() == name);
-        if !names.iter().map(|field| field.name.as_str()).enumerate().all(in_place) {
-            return None;
-        }
-        decoded
-            .iter()
-            .zip(hinted)
-            .map(|(decoded, hinted)| self.fit(decoded.data_type(), hinted.data_type()))
-            .collect()
+    fn new(by_name: bool) -> Self {
+        Self { steps: Cell::new(0), by_name }
+    }
+
+    fn columns(&self, decoded: &Fields, hinted: &Fields) -> Option<Vec<Option<Restore>>> {
+        let in_place = decoded.len() == hinted.len() && (!self.by_name || has_names(decoded, hinted)?);
+        let fit =
+            |(decoded, hinted): (&FieldRef, &FieldRef)| self.fit(decoded.data_type(), hinted.data_type());
+        in_place.then(|| decoded.iter().zip(hinted).map(fit).collect())
     }
 
     /// The way from values of a decoded type to values of a hinted one.
@@ -60,6 +68,7 @@ impl Fit {
             }
             (DataType::Boolean, DataType::Struct(fields)) if fields.is_empty() => to(Step::Empty),
             (DataType::Boolean, DataType::Null) => to(Step::Null),
+            (text, decimal) if is_text(text) && below_zero(decimal).is_some() => to(Step::Zeros),
             (_, DataType::Timestamp(..) | DataType::Duration(_)) => self.instant(decoded, hinted),
             (DataType::Struct(fields), DataType::Struct(hinted_fields)) => {
                 self.unwrap(fields, hinted).or_else(|| self.structs(fields, hinted_fields))
@@ -78,7 +87,7 @@ impl Fit {
     }
 
     fn structs(&self, decoded: &Fields, hinted: &Fields) -> Option<Restore> {
-        let parts = self.columns(decoded, hinted)?;
+        let parts: Vec<Restore> = self.columns(decoded, hinted)?.into_iter().collect::<Option<_>>()?;
         let field = |(part, field): (&Restore, &FieldRef)| nullable(field, part.data_type.clone());
         let data_type = DataType::Struct(parts.iter().zip(hinted).map(field).collect());
         Some(Restore { data_type, step: Step::Struct(parts) })
@@ -129,13 +138,7 @@ impl Fit {
         let hinted_item = list_item(hinted)?;
         let inner = self.fit(item.data_type(), hinted_item.data_type())?;
         let item = nullable(hinted_item, inner.data_type.clone());
-        let data_type = match hinted {
-            DataType::LargeList(_) => DataType::LargeList(item),
-            DataType::ListView(_) => DataType::ListView(item),
-            DataType::LargeListView(_) => DataType::LargeListView(item),
-            DataType::FixedSizeList(_, size) => DataType::FixedSizeList(item, *size),
-            _ => DataType::List(item),
-        };
+        let data_type = with_item(hinted, item);
         Some(Restore { data_type, step: Step::List(Box::new(inner)) })
     }
 
@@ -161,12 +164,18 @@ impl Fit {
     }
 }
 
+/// Whether the fields `decoded` have the names that those of `hinted` are stored under.
+fn has_names(decoded: &Fields, hinted: &Fields) -> Option<bool> {
+    let names = field_names(hinted).ok()?;
+    Some(names.iter().zip(decoded).all(|(name, field)| name.name == *field.name()))
+}
+
 fn nullable(field: &Field, data_type: DataType) -> FieldRef {
     Arc::new(field.clone().with_data_type(data_type).with_nullable(true))
 }
 
 /// Whether dictionaries and runs can be made of values.
-fn can_make(values: &DataType, made: &DataType) -> bool {
+pub(super) fn can_make(values: &DataType, made: &DataType) -> bool {
     !values.is_nested() && can_cast_types(values, made)
 }
 
