@@ -13,6 +13,7 @@ mod finding;
 #[path = "../../connectors/protobuf/tests/encode/generate.rs"]
 mod generate;
 mod odd_inputs;
+mod opening;
 mod outputs;
 mod partitions;
 mod pushdown;

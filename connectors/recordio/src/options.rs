@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use recordfusion_core::{
-    ContainerOptions, Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result, Split,
+    ContainerOptions, Limits, OPEN_FILES, OnCorruption, OnTruncated, OptionInfo, Options, Result, Split,
+    open_files,
 };
 use recordfusion_protobuf::ProtobufOptions;
 
@@ -13,6 +14,7 @@ use crate::fault::LIMITS;
 const CONTAINER: &[OptionInfo] = &[
     OnCorruption::OPTION,
     OnTruncated::OPTION,
+    OPEN_FILES,
     Split::OPTION,
     OptionInfo::new(
         "trust_headers",
@@ -52,6 +54,7 @@ impl ReadOptions {
     /// Unknown or contradictory options; a value that its option cannot have.
     pub fn from_options(options: &Options) -> Result<Self> {
         options.reject_unknown(&OPTIONS)?;
+        open_files(options)?;
         Ok(Self {
             records: ProtobufOptions::from_options(options)?,
             container: ContainerOptions::from_options(options, LIMITS, 4..=u32::MAX.into())?,

@@ -18,11 +18,10 @@ use crate::inspect::{inspect, verify};
 use crate::metadata::{RecordsMetadata, Remarks};
 use crate::options::{OPTIONS, ReadOptions};
 use crate::position::{BLOCK, BLOCK_HEADER};
-use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata, read_metadata_alone};
+use crate::read::{
+    ReadError, SIGNATURE_LEN, is_unfinished, metadata_end, read_metadata, read_metadata_alone,
+};
 use crate::{repair, scan, sink};
-
-/// Files whose metadata are read at the same time.
-const OPEN_FILES: usize = 16;
 
 /// Block headers that are looked at to recognise a file by.
 const BLOCKS_LOOKED_AT: u64 = 16;
@@ -46,6 +45,10 @@ impl Connector for RiegeliConnector {
 
     fn recognises(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(&SIGNATURE)
+    }
+
+    fn metadata_len(&self, head: &[u8], size: u64) -> u64 {
+        metadata_end(head, size)
     }
 
     /// One of the next block headers has the right hash.
@@ -107,8 +110,8 @@ impl Connector for RiegeliConnector {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move {
-            let ReadOptions { records, container } = ReadOptions::from_options(options)?;
-            let (descriptors, remarks) = read_descriptors(files, container).await?;
+            let ReadOptions { records, container, open_files } = ReadOptions::from_options(options)?;
+            let (descriptors, remarks) = read_descriptors(files, container, open_files).await?;
             let sample = first_blocks(files, records.sample_records(), |file| {
                 scan::records(file.clone(), 0..file.size, container, Arc::default())
             })
@@ -125,8 +128,8 @@ impl Connector for RiegeliConnector {
         options: &'a Options,
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move {
-            let ReadOptions { records, container } = ReadOptions::from_options(options)?;
-            let (descriptors, remarks) = read_descriptors(files, container).await?;
+            let ReadOptions { records, container, open_files } = ReadOptions::from_options(options)?;
+            let (descriptors, remarks) = read_descriptors(files, container, open_files).await?;
             let said = said_of_records(&descriptors, &records)?;
             let decoder = RecordDecoder::whole_records();
             Ok(Arc::new(WholeRecords { said, read: RiegeliTable { decoder, remarks, container } })
@@ -174,9 +177,10 @@ impl Connector for RiegeliConnector {
 async fn read_descriptors(
     files: &[RecordFile],
     options: ContainerOptions,
+    open_files: usize,
 ) -> Result<(Vec<FileDescriptors>, Remarks)> {
     let reads: Vec<_> = files.iter().map(|file| metadata_of(file, options)).collect();
-    let mut found = stream::iter(reads).buffered(OPEN_FILES);
+    let mut found = stream::iter(reads).buffered(open_files);
     let mut all: Vec<FileDescriptors> = Vec::with_capacity(files.len());
     let mut remarks = Remarks::default();
     while let Some((file, metadata)) = found.try_next().await? {

@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use recordfusion_core::{ContainerOptions, Limits, OnCorruption, OnTruncated, OptionInfo, Options, Result};
+use recordfusion_core::{
+    ContainerOptions, Limits, OPEN_FILES, OnCorruption, OnTruncated, OptionInfo, Options, Result, open_files,
+};
 use recordfusion_protobuf::ProtobufOptions;
 
 use crate::fault::{LIMITS, MAX_CHUNK_SIZE};
@@ -11,6 +13,7 @@ use crate::fault::{LIMITS, MAX_CHUNK_SIZE};
 const CONTAINER: &[OptionInfo] = &[
     OnCorruption::OPTION,
     OnTruncated::OPTION,
+    OPEN_FILES,
     OptionInfo::new(
         Limits::CHUNK,
         "SIZE",
@@ -35,6 +38,8 @@ pub(crate) struct ReadOptions {
     pub records: ProtobufOptions,
     /// How they are found in the file.
     pub container: ContainerOptions,
+    /// Files that are opened at a time.
+    pub open_files: usize,
 }
 
 impl ReadOptions {
@@ -47,6 +52,7 @@ impl ReadOptions {
         Ok(Self {
             records: ProtobufOptions::from_options(options)?,
             container: ContainerOptions::from_options(options, LIMITS, 1..=MAX_CHUNK_SIZE)?,
+            open_files: open_files(options)?,
         })
     }
 }
