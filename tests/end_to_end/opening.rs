@@ -57,7 +57,7 @@ async fn opening_many_files_takes_one_read_of_each() {
         let (ctx, store) = folder(&bytes, FILES).await;
         let (reads, _) = reads_of(&ctx, &store, &create(format, "")).await;
         assert_eq!(reads, FILES, "{format} files of {} bytes", bytes.len());
-        if bytes.len() < 1 << 20 {
+        if bytes.len() < 1 << 16 {
             let (reads, found) = reads_of(&ctx, &store, "SELECT * FROM t").await;
             assert!(found >= FILES, "{found} rows");
             assert_eq!(reads, FILES, "scan of {format} files of {} bytes", bytes.len());
