@@ -159,7 +159,7 @@ pub(super) async fn connector(
     file: &RecordFile,
     on_corruption: OnCorruption,
 ) -> Result<Arc<dyn Connector>, Box<dyn Error + Send + Sync>> {
-    let found = datasource::recognise_files(std::slice::from_ref(file), None, on_corruption).await?;
+    let found = datasource::recognise_files(std::slice::from_ref(file), None, on_corruption, 1).await?;
     let named = || file.name.rsplit_once('.').and_then(|(_, extension)| registry::connector(extension));
     match found.or_else(|| named().cloned()) {
         Some(connector) => Ok(connector),

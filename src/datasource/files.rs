@@ -11,12 +11,12 @@ use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use recordfusion_core::{Connector, Error, OnCorruption, RecordFile};
 
+use bytes::Bytes;
+
 use super::external;
+use super::heads::{HEAD, Heads};
 use super::partitions::{parse_folder_name, value};
 use crate::registry;
-
-/// Files whose first bytes are read at the same time.
-const CONCURRENT_READS: usize = 16;
 
 /// What reads a file whose first bytes are damaged.
 const DAMAGED: &str =
@@ -34,7 +34,7 @@ pub(crate) fn describe_location(store: &ObjectStoreUrl, location: &Path) -> Stri
 ///
 /// `expected` is the connector that the user named; without it the first file decides. Where damage is skipped, a file
 /// with other first bytes belongs to the connector that the user or its extension names, or else to the one whose
-/// chunks are found in it.
+/// chunks are found in it. At most `open_files` are read at a time.
 ///
 /// # Errors
 /// A file that is of no known format or not of the same as the others is named.
@@ -42,17 +42,50 @@ pub async fn recognise_files(
     files: &[RecordFile],
     expected: Option<&Arc<dyn Connector>>,
     on_corruption: OnCorruption,
+    open_files: usize,
+) -> Result<Option<Arc<dyn Connector>>> {
+    let len = registry::signature_len();
+    recognise(files, expected, on_corruption, (len, open_files), |_, _, _| ()).await
+}
+
+/// Like [`recognise_files`], and gives those that have bytes with what a connector needs to open them, so that it need
+/// not read them a second time.
+pub(super) async fn recognise_to_open(
+    files: &[RecordFile],
+    expected: Option<&Arc<dyn Connector>>,
+    on_corruption: OnCorruption,
+    open_files: usize,
+) -> Result<(Option<Arc<dyn Connector>>, Vec<RecordFile>)> {
+    let (mut heads, mut with_heads) = (Heads::default(), Vec::new());
+    let keep = |file: &RecordFile, head, connector: Option<&Arc<dyn Connector>>| {
+        with_heads.push(heads.keep(file.clone(), head, connector.map(AsRef::as_ref)));
+    };
+    let len = HEAD.max(registry::signature_len());
+    let found = recognise(files, expected, on_corruption, (len, open_files), keep).await?;
+    Ok((found, with_heads))
+}
+
+/// The connector of all files, of which the first `len` bytes are read, of some files at a time. `seen` gets each file
+/// in turn, with these bytes and its connector.
+async fn recognise(
+    files: &[RecordFile],
+    expected: Option<&Arc<dyn Connector>>,
+    on_corruption: OnCorruption,
+    (len, at_a_time): (u64, usize),
+    mut seen: impl FnMut(&RecordFile, Bytes, Option<&Arc<dyn Connector>>),
 ) -> Result<Option<Arc<dyn Connector>>> {
     let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
     let mut kinds = stream::iter(with_data)
         .map(|file| async move {
-            let kind = kind(&file, expected, on_corruption).await?;
-            Ok::<_, Error>((file, kind))
+            let head = file.read(0..len).await?;
+            let kind = kind(&file, &head, expected, on_corruption).await?;
+            Ok::<_, Error>((file, head, kind))
         })
-        .buffered(CONCURRENT_READS);
+        .buffered(at_a_time);
     let mut found = expected.cloned();
     let mut foreign: Option<RecordFile> = None;
-    while let Some((file, kind)) = kinds.try_next().await.map_err(external)? {
+    while let Some((file, head, kind)) = kinds.try_next().await.map_err(external)? {
+        seen(&file, head, kind);
         match (&found, kind) {
             (None, Some(kind)) if foreign.is_none() => found = Some(Arc::clone(kind)),
             (None, Some(kind)) => {
@@ -79,14 +112,14 @@ pub async fn recognise_files(
     Ok(found)
 }
 
-/// The connector of a file that has bytes.
+/// The connector of a file that has bytes, the first of which are `head`.
 async fn kind<'a>(
     file: &RecordFile,
+    head: &[u8],
     expected: Option<&'a Arc<dyn Connector>>,
     on_corruption: OnCorruption,
 ) -> recordfusion_core::Result<Option<&'a Arc<dyn Connector>>> {
-    let prefix = file.read(0..registry::signature_len()).await?;
-    let known = registry::recognise(&prefix);
+    let known = registry::recognise(head);
     if known.is_some() || on_corruption == OnCorruption::Error {
         return Ok(known);
     }

@@ -139,12 +139,8 @@ impl FileFormat for RecordFormat {
     ) -> Result<SchemaRef> {
         let files: Vec<RecordFile> = objects
             .iter()
-            .map(|object| RecordFile {
-                store: Arc::clone(store),
-                location: object.location.clone(),
-                size: object.size,
-                name: object.location.to_string(),
-                e_tag: object.e_tag.clone(),
+            .map(|object| {
+                RecordFile::of_object(Arc::clone(store), object.clone(), object.location.to_string())
             })
             .collect();
         let table = self.connector.open(&files, &self.options).await.map_err(external)?;

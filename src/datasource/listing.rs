@@ -14,15 +14,13 @@ use datafusion::error::Result;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use recordfusion_core::{Error, RecordFile};
+use recordfusion_core::{Error, Options, RecordFile};
 use walkdir::{DirEntry, WalkDir};
 
 use super::external;
 use super::files::describe_location;
 use super::location::{Levels, is_match};
-
-/// Files that are looked up at the same time.
-const CONCURRENT_LOOKUPS: usize = 16;
+use super::settings::open_files_setting;
 
 /// The files at `path`, sorted by path. Files and folders whose names begin with `.` or `_` are left out,
 /// as Hive and Spark do: they are markers and unfinished writes.
@@ -31,12 +29,9 @@ const CONCURRENT_LOOKUPS: usize = 16;
 /// Failures of the store. Of a local folder, what cannot be read below it is passed over, and a warning is logged.
 pub async fn list_files(session: &dyn Session, path: &ListingTableUrl) -> Result<Vec<RecordFile>> {
     let store = session.runtime_env().object_store(path)?;
-    let file = |object: ObjectMeta| RecordFile {
-        store: Arc::clone(&store),
-        name: describe_location(&path.object_store(), &object.location),
-        size: object.size,
-        location: object.location,
-        e_tag: object.e_tag,
+    let file = |object: ObjectMeta| {
+        let name = describe_location(&path.object_store(), &object.location);
+        RecordFile::of_object(Arc::clone(&store), object, name)
     };
     Ok(list_objects(session, path).await?.into_iter().map(file).collect())
 }
@@ -44,12 +39,13 @@ pub async fn list_files(session: &dyn Session, path: &ListingTableUrl) -> Result
 /// The same as the store describes them.
 pub(super) async fn list_objects(session: &dyn Session, path: &ListingTableUrl) -> Result<Vec<ObjectMeta>> {
     let store = session.runtime_env().object_store(path)?;
+    let at_a_time = open_files_setting(session, &Options::new())?;
     let found = match path.is_collection() {
-        true => list_folder(&store, path).await,
+        true => list_folder(&store, path, at_a_time).await,
         false => match store.head(path.prefix()).await {
             Ok(object) => Ok(vec![object]),
             // It may be a folder that is named without a slash.
-            Err(object_store::Error::NotFound { .. }) => list_folder(&store, path).await,
+            Err(object_store::Error::NotFound { .. }) => list_folder(&store, path, at_a_time).await,
             Err(error) => Err(store_error(path, path.prefix(), error)),
         },
     };
@@ -84,16 +80,20 @@ fn store_error(
     external(Error::Store { file: describe_location(&path.object_store(), location), source })
 }
 
-async fn list_folder(store: &Arc<dyn ObjectStore>, path: &ListingTableUrl) -> Result<Vec<ObjectMeta>> {
+async fn list_folder(
+    store: &Arc<dyn ObjectStore>,
+    path: &ListingTableUrl,
+    at_a_time: usize,
+) -> Result<Vec<ObjectMeta>> {
     let local = path.get_url().to_file_path().ok();
     let local = local.filter(|folder| path.scheme() == "file" && folder.is_dir());
     if let (Some(folder), Some(_)) = (&local, path.get_glob()) {
-        return walk_folder(store, path, folder.clone()).await;
+        return walk_folder(store, path, folder.clone(), at_a_time).await;
     }
     let listed: object_store::Result<Vec<_>> = store.list(Some(path.prefix())).try_collect().await;
     match (listed, local) {
         (Ok(objects), _) => Ok(objects),
-        (Err(_), Some(folder)) => walk_folder(store, path, folder).await,
+        (Err(_), Some(folder)) => walk_folder(store, path, folder, at_a_time).await,
         (Err(error), None) => Err(store_error(path, path.prefix(), error)),
     }
 }
@@ -103,6 +103,7 @@ async fn walk_folder(
     store: &Arc<dyn ObjectStore>,
     path: &ListingTableUrl,
     folder: PathBuf,
+    at_a_time: usize,
 ) -> Result<Vec<ObjectMeta>> {
     let place = path.clone();
     let walk = tokio::task::spawn_blocking(move || Walk::new(&place, folder).run()).await;
@@ -115,7 +116,7 @@ async fn walk_folder(
             Err(error) => Err(store_error(path, &location, error)),
         }
     });
-    let objects: Vec<Option<ObjectMeta>> = lookups.buffered(CONCURRENT_LOOKUPS).try_collect().await?;
+    let objects: Vec<Option<ObjectMeta>> = lookups.buffered(at_a_time).try_collect().await?;
     Ok(objects.into_iter().flatten().collect())
 }
 

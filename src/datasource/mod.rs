@@ -22,9 +22,9 @@
 //! | `location.rs` | where a path, URL or pattern points to |
 //! | `listing.rs` | listing files |
 //! | `files.rs` | recognising files, Hive partition columns |
+//! | `heads.rs` | the first bytes of files that are opened |
 //! | `foreign.rs` | files of DataFusion's own formats |
 //! | `statement.rs` | statements with our options |
-//! | `limit.rs` | partitions that stop when together they have enough rows |
 //! | `enums.rs` | names of enums in conditions |
 //! | `map_keys.rs` | keys that maps are asked for |
 
@@ -37,6 +37,7 @@ mod filter;
 mod foreign;
 mod format;
 mod functions;
+mod heads;
 mod limit;
 mod listing;
 mod location;

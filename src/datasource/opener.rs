@@ -56,13 +56,8 @@ impl FileOpener for RecordOpener {
             }
             None => 0..file.object_meta.size,
         };
-        let record_file = RecordFile {
-            store: Arc::clone(&self.store),
-            location: file.object_meta.location.clone(),
-            size: file.object_meta.size,
-            name: describe_location(&self.store_url, &file.object_meta.location),
-            e_tag: file.object_meta.e_tag.clone(),
-        };
+        let name = describe_location(&self.store_url, &file.object_meta.location);
+        let record_file = RecordFile::of_object(Arc::clone(&self.store), file.object_meta, name);
         Ok(async move { opener.scan(record_file, range).await }.boxed())
     }
 }

@@ -8,7 +8,7 @@ use datafusion::config::{ConfigEntry, ConfigExtension, ExtensionOptions};
 use datafusion::error::Result;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Statement};
 use datafusion::prelude::{DataFrame, SessionContext};
-use recordfusion_core::{Connector, OptionInfo, Options};
+use recordfusion_core::{Connector, OPEN_FILES, OptionInfo, Options, open_files};
 
 use super::format::options_of;
 use super::{RANGE, external, range_option};
@@ -131,6 +131,14 @@ pub(crate) fn given_or_set(session: &dyn Session, given: &Options, option: Optio
 /// Text that is no range.
 pub(crate) fn range_setting(session: &dyn Session, given: &Options) -> Result<Option<Range<u64>>> {
     range_option(&given_or_set(session, given, RANGE)).map_err(external)
+}
+
+/// How many files are opened at a time, by `given` options or else the session's settings.
+///
+/// # Errors
+/// Text that is no such number.
+pub(super) fn open_files_setting(session: &dyn Session, given: &Options) -> Result<usize> {
+    open_files(&given_or_set(session, given, OPEN_FILES)).map_err(external)
 }
 
 /// Whether `given` options or else the session's settings ask to replace the files of a folder.

@@ -57,13 +57,9 @@ impl RecordSink {
             return Ok(Arc::clone(&self.writer));
         }
         let config = &self.destination.config;
-        let file = RecordFile {
-            store: Arc::clone(self.destination.place.store()),
-            location: file.location.clone(),
-            size: file.size,
-            name: describe_location(&config.object_store_url, &file.location),
-            e_tag: file.e_tag.clone(),
-        };
+        let name = describe_location(&config.object_store_url, &file.location);
+        let store = Arc::clone(self.destination.place.store());
+        let file = RecordFile::of_object(store, file.clone(), name);
         let schema = get_writer_schema(config);
         self.format.writer_behind(file, &schema, &self.options).await.map_err(external)
     }

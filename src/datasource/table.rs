@@ -26,12 +26,12 @@ use object_store::path::Path;
 use recordfusion_core::{Connector, MessageType, OnCorruption, Options, RecordFile, Table, Writer};
 
 use super::destination::Destination;
-use super::files::{describe_location, partition_columns, partition_values, recognise_files};
+use super::files::{describe_location, partition_columns, partition_values, recognise_to_open};
 use super::listing::{list_files, list_objects};
 use super::location::locate;
 use super::partitions::matching;
 use super::range::set_range;
-use super::settings::{given_or_set, table_options};
+use super::settings::{given_or_set, open_files_setting, table_options};
 use super::{RANGE, RecordFormat, external, range_setting};
 use crate::capabilities::{byte_records, writing_of_table};
 use crate::registry;
@@ -161,7 +161,9 @@ impl RecordTable {
         }
         let on_corruption = given_or_set(session, &definition.options, OnCorruption::OPTION);
         let on_corruption = OnCorruption::from_options(&on_corruption).map_err(external)?;
-        let recognised = recognise_files(&files, definition.connector.as_ref(), on_corruption).await?;
+        let open_files = open_files_setting(session, &definition.options)?;
+        let expected = definition.connector.as_ref();
+        let (recognised, with_data) = recognise_to_open(&files, expected, on_corruption, open_files).await?;
         let Some(connector) = recognised else {
             return if files.iter().all(|file| file.size == 0) {
                 nothing_found(definition, &files)
@@ -177,7 +179,6 @@ impl RecordTable {
             check_single(&files)?;
         }
         let options = table_options(session, connector.as_ref(), &definition.options);
-        let with_data: Vec<RecordFile> = files.iter().filter(|file| file.size > 0).cloned().collect();
         let says_nothing = with_data.is_empty() && options == Options::new();
         let table = match (content, &definition.columns) {
             (Content::Records, _) => {
@@ -189,12 +190,14 @@ impl RecordTable {
             (Content::Columns, _) => Some(connector.open(&with_data, &options).await),
         };
         let table = table.transpose().map_err(external)?;
+        drop(with_data);
         let extension = definition.extension.or_else(|| known_extension(connector.as_ref(), &files));
         let format = RecordFormat::new(connector, options).with_write_options(definition.options.clone());
         let format = extension.into_iter().fold(format, RecordFormat::with_extension);
         let names = paths.iter().filter(|path| path.get_glob().is_none()).map(ListingTableUrl::prefix);
         let names: HashSet<&Path> = names.collect();
-        let named = with_data.into_iter().filter(|file| names.contains(&file.location)).collect();
+        let had_records = |file: &RecordFile| file.size > 0 && names.contains(&file.location);
+        let named = files.iter().filter(|file| had_records(file)).cloned().collect();
         let opened = Self::assemble(definition, format, paths, table, partitions.unwrap_or_default())?;
         Ok(Some(Self { range, named, ..opened }))
     }

@@ -122,13 +122,10 @@ async fn every_cut_gives_each_record_once() {
     let connector = registry::connector("riegeli").expect("known");
     for transpose in [false, true] {
         let disk = OnDisk::new("t.riegeli", &ten_chunks(transpose));
-        let file = RecordFile {
-            store: Arc::new(object_store::local::LocalFileSystem::new()),
-            location: object_store::path::Path::from_absolute_path(disk.path()).expect("a path"),
-            size: fs::metadata(disk.path()).expect("written").len(),
-            name: "t.riegeli".to_string(),
-            e_tag: None,
-        };
+        let location = object_store::path::Path::from_absolute_path(disk.path()).expect("a path");
+        let size = fs::metadata(disk.path()).expect("written").len();
+        let store = Arc::new(object_store::local::LocalFileSystem::new());
+        let file = RecordFile::new(store, location, size, "t.riegeli");
         let table = connector.open(std::slice::from_ref(&file), &Options::new()).await.expect("opens");
         let rows_of = async |range: std::ops::Range<u64>, columns: usize| {
             let request = ScanRequest {

@@ -14,6 +14,7 @@ mod finding;
 mod generate;
 mod map_keys;
 mod odd_inputs;
+mod opening;
 mod outputs;
 mod partitions;
 mod pushdown;

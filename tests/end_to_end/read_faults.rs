@@ -24,7 +24,9 @@ use crate::support::{EVENT, context, data, error, event_file, metadata, riegeli_
 
 /// What happens to one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+pub enum Fault {
+    /// Before it, the file loses its last byte.
+    Changes,
     Fails,
     NeverAnswers,
     GivesNothing,
@@ -34,15 +36,15 @@ enum Fault {
 
 /// A store in memory, one read of which goes wrong, or which takes its time for all of them.
 #[derive(Debug, Default)]
-struct Faulty {
+pub struct Faulty {
     store: InMemory,
     fault: Mutex<Option<(usize, Fault)>>,
-    reads: AtomicUsize,
+    pub reads: AtomicUsize,
     /// Bytes that were asked for.
     asked: AtomicU64,
     waiting: AtomicUsize,
-    most_waiting: AtomicUsize,
-    is_slow: AtomicBool,
+    pub most_waiting: AtomicUsize,
+    pub is_slow: AtomicBool,
 }
 
 /// Counts a read that has not come to its end.
@@ -67,7 +69,7 @@ fn out_of_order() -> Error {
 
 impl Faulty {
     /// Lets the read after the next `good` ones go wrong.
-    fn arm(&self, good: usize, fault: Fault) {
+    pub fn arm(&self, good: usize, fault: Fault) {
         self.reads.store(0, Ordering::SeqCst);
         *self.fault.lock().expect("whole") = Some((good, fault));
     }
@@ -113,6 +115,11 @@ impl ObjectStore for Faulty {
         match fault {
             Fault::Fails => return Err(out_of_order()),
             Fault::NeverAnswers => std::future::pending().await,
+            Fault::Changes => {
+                let bytes = self.store.get(path).await?.bytes().await?;
+                self.store.put(path, bytes.slice(..bytes.len() - 1).into()).await?;
+                return self.store.get_opts(path, options).await;
+            }
             Fault::GivesNothing | Fault::GivesHalf | Fault::BreaksOff => {}
         }
         let found = self.store.get_opts(path, options).await?;

@@ -49,7 +49,7 @@ async fn read(input: &str) -> Result<(SchemaRef, Vec<Vec<RecordBatch>>)> {
     let location = Path::from_absolute_path(std::fs::canonicalize(input)?)?;
     let store = Arc::new(LocalFileSystem::new());
     let size = store.head(&location).await?.size;
-    let file = RecordFile { store, location, size, e_tag: None, name: input.to_string() };
+    let file = RecordFile::new(store, location, size, input);
     let table = RiegeliConnector::default().open(std::slice::from_ref(&file), &Options::new()).await?;
     let mut groups = vec![];
     let ranges = (size / RANGE_BYTES).max(1);

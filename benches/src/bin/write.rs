@@ -227,7 +227,7 @@ fn read_peer(file: &[u8]) -> Result<u64> {
 fn in_store(file: &[u8]) -> Result<RecordFile> {
     let (store, location) = (Arc::new(InMemory::new()), Path::from("file"));
     block_on(store.put(&location, file.to_vec().into()))?;
-    Ok(RecordFile { store, location, size: file.len() as u64, name: "file".to_string(), e_tag: None })
+    Ok(RecordFile::new(store, location, file.len() as u64, "file"))
 }
 
 fn read_ours(file: &RecordFile) -> Result<u64> {

@@ -41,6 +41,13 @@ pub trait Connector: Debug + Send + Sync {
     /// [`Self::signature_len`] only if the file is. An empty file is nobody's: callers ask first.
     fn recognises(&self, prefix: &[u8]) -> bool;
 
+    /// How many of a file's first bytes hold what it says of itself, as far as `head`, the first of them, shows: what
+    /// [`Self::open`] reads of every file. `size` is the length of the file.
+    fn metadata_len(&self, head: &[u8], size: u64) -> u64 {
+        let _ = (head, size);
+        0
+    }
+
     /// Whether a file with other first bytes, which may be damaged, is of this format by what comes behind them: by
     /// something that no other file has by chance. Formats without such a thing find nothing.
     fn recognises_inside<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<bool>> {

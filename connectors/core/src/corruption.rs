@@ -133,13 +133,7 @@ mod tests {
 
     #[test]
     fn regions_are_counted_and_kept_in_order() {
-        let file = RecordFile {
-            store: Arc::new(InMemory::new()),
-            location: "x".into(),
-            size: 100,
-            name: "a/x".to_string(),
-            e_tag: None,
-        };
+        let file = RecordFile::new(Arc::new(InMemory::new()), "x".into(), 100, "a/x");
         let region = |begin, end| LostRegion { begin, end, reason: "wrong checksum".to_string() };
         let counters = ScanCounters::default();
         counters.lose(&file, region(40, 50));

@@ -23,9 +23,32 @@ pub struct RecordFile {
     pub e_tag: Option<String>,
     /// The file's name as the user wrote it, for messages.
     pub name: String,
+    /// The first bytes of this state of the file, if they were read already.
+    head: Bytes,
 }
 
 impl RecordFile {
+    /// A file of `size` bytes in any state.
+    pub fn new(store: Arc<dyn ObjectStore>, location: Path, size: u64, name: impl Into<String>) -> Self {
+        Self { store, location, size, e_tag: None, name: name.into(), head: Bytes::new() }
+    }
+
+    /// A file in the state that the store described.
+    pub fn of_object(store: Arc<dyn ObjectStore>, object: ObjectMeta, name: impl Into<String>) -> Self {
+        Self { e_tag: object.e_tag, ..Self::new(store, object.location, object.size, name) }
+    }
+
+    /// Keeps the first bytes of the file, so that they are not read again.
+    #[must_use]
+    pub fn with_head(self, head: Bytes) -> Self {
+        Self { head, ..self }
+    }
+
+    /// The first bytes of the file, if they were read already; otherwise none.
+    pub fn head(&self) -> &Bytes {
+        &self.head
+    }
+
     /// Reads the bytes of `range`, clipped to the end of the file. A file that has only grown is read as it was.
     ///
     /// # Errors
@@ -33,14 +56,26 @@ impl RecordFile {
     /// planned, or another of the same length.
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes> {
         match self.clip(range) {
-            Some(range) => self.bytes_of(self.get(&range).await?, &range).await,
+            Some(range) => match self.in_head(&range) {
+                Some(bytes) => Ok(bytes),
+                None => self.bytes_of(self.get(&range).await?, &range).await,
+            },
             None => Ok(Bytes::new()),
         }
+    }
+
+    /// The bytes of a range that lies in what was read already.
+    fn in_head(&self, range: &Range<u64>) -> Option<Bytes> {
+        let bound = |at: u64| usize::try_from(at).ok().filter(|at| *at <= self.head.len());
+        Some(self.head.slice(bound(range.start)?..bound(range.end)?))
     }
 
     /// The same, and the open file if it lies on a disk of this machine.
     pub(crate) async fn read_and_keep(&self, range: Range<u64>) -> Result<(Bytes, Option<LocalFile>)> {
         let Some(range) = self.clip(range) else { return Ok((Bytes::new(), None)) };
+        if let Some(bytes) = self.in_head(&range) {
+            return Ok((bytes, None));
+        }
         match self.get(&range).await? {
             GetResult { payload: GetResultPayload::File(file, _), .. } => {
                 let mut local = LocalFile::new(file);
@@ -125,7 +160,7 @@ mod tests {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let location = Path::from("x");
         store.put(&location, vec![7; 50].into()).await.expect("memory takes it");
-        let file = RecordFile { store, location, size: 100, e_tag: None, name: "x".into() };
+        let file = RecordFile::new(store, location, 100, "x");
         for range in [0..10, 40..60, 50..60, 60..80, 99..200] {
             let error = file.read(range.clone()).await.expect_err("it is shorter");
             assert!(matches!(error, Error::Changed { .. }), "{range:?}: {error}");
@@ -133,5 +168,21 @@ mod tests {
         let gone = RecordFile { location: Path::from("y"), ..file };
         let error = gone.read(0..10).await.expect_err("it is not there");
         assert!(matches!(error, Error::Store { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_was_read_is_not_read_again() {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let location = Path::from("x");
+        store.put(&location, (0..50).collect::<Vec<u8>>().into()).await.expect("memory takes it");
+        let file = RecordFile::new(store, location, 50, "x").with_head(Bytes::from_static(&[99; 10]));
+        for (range, first, len) in
+            [(0..10, 99, 10), (3..7, 99, 4), (0..11, 0, 11), (9..12, 9, 3), (10..60, 10, 40)]
+        {
+            let bytes = file.read(range.clone()).await.expect("is there");
+            assert_eq!((bytes[0], bytes.len()), (first, len), "{range:?}");
+            let (again, _) = file.read_and_keep(range.clone()).await.expect("is there");
+            assert_eq!(again, bytes, "{range:?}");
+        }
     }
 }

@@ -162,7 +162,8 @@ impl ReadAhead {
         let aligned = (begin / WINDOW).saturating_add(1).saturating_mul(WINDOW);
         let enough = if begin < self.limit { aligned.min(self.limit) } else { begin };
         let least = begin.saturating_add(len.clamp(SMALL_WINDOW, WINDOW));
-        let end = enough.max(least.min(aligned)).min(self.file.size);
+        let head = self.file.head().len() as u64;
+        let end = if begin < head { head } else { enough.max(least.min(aligned)) }.min(self.file.size);
         let file = self.file.clone();
         let bytes = maybe_done(async move { file.read(begin..end).await }.boxed());
         self.ahead.push_back(Window { begin, end, bytes });
@@ -200,7 +201,27 @@ mod tests {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let location = Path::from("x");
         store.put(&location, bytes.clone().into()).await.expect("memory takes it");
-        (bytes, RecordFile { store, location, size: size as u64, name: "x".into(), e_tag: None })
+        (bytes, RecordFile::new(store, location, size as u64, "x"))
+    }
+
+    #[tokio::test]
+    async fn what_was_read_already_is_the_first_window() {
+        let (bytes, file) = file(300_000).await;
+        let head = Bytes::copy_from_slice(&bytes[..1000]);
+        for steps in [vec![10, 990], vec![1000], vec![64, 936, 70_000], vec![200_000, 100_000]] {
+            let counters = Arc::new(ScanCounters::default());
+            let file = file.clone().with_head(head.clone());
+            let mut source = ReadAhead::new(file, 0, 65_536, Arc::clone(&counters));
+            let mut at = 0;
+            for step in &steps {
+                let found = source.take(*step as u64).await.expect("inside");
+                assert_eq!(found, bytes[at..at + step], "{steps:?}");
+                at += step;
+            }
+            if at <= head.len() {
+                assert_eq!(counters.bytes_scanned.value(), 1000, "{steps:?}");
+            }
+        }
     }
 
     #[tokio::test]

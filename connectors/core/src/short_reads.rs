@@ -108,7 +108,7 @@ mod tests {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let location = Path::from("x");
         store.put(&location, bytes.clone().into()).await.expect("memory takes it");
-        let file = RecordFile { store, location, size: bytes.len() as u64, name: "x".into(), e_tag: None };
+        let file = RecordFile::new(store, location, bytes.len() as u64, "x");
         let counters = Arc::new(ScanCounters::default());
         let mut reads = ShortReads::new(file, Arc::clone(&counters));
         for (begin, scanned) in [(0, 128), (100, 128), (120, 256), (5000, 384)] {
@@ -129,7 +129,7 @@ mod tests {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let location = Path::from("x");
         store.put(&location, vec![0; size as usize].into()).await.expect("memory takes it");
-        let file = RecordFile { store, location, size, name: "x".into(), e_tag: None };
+        let file = RecordFile::new(store, location, size, "x");
         let counters = Arc::new(ScanCounters::default());
         let mut reads = ShortReads::new(file, Arc::clone(&counters)).until(end);
         let mut scanned = vec![];

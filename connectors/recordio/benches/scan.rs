@@ -45,7 +45,7 @@ fn in_memory(bytes: Vec<u8>) -> RecordFile {
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.into())).expect("memory takes it");
-    RecordFile { store, location, size, name: "file".into(), e_tag: None }
+    RecordFile::new(store, location, size, "file")
 }
 
 /// Reads all rows of the file.

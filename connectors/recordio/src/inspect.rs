@@ -21,7 +21,7 @@ pub(crate) async fn inspect(file: &RecordFile) -> Result<Inspection> {
 async fn list_chunks(file: &RecordFile, inspection: &mut Inspection) -> ReadResult<()> {
     let counters = Arc::new(ScanCounters::default());
     let limits = LIMITS;
-    let mut walk = HeaderWalk::new(file.clone(), limits, u64::MAX, Arc::clone(&counters));
+    let mut walk = HeaderWalk::new(file.clone(), file.size, limits, u64::MAX, Arc::clone(&counters));
     let mut chunks = ChunkSource::new(file.clone(), 0, 0, limits, counters);
     while let Some((begin, header)) = walk.next(file.size).await? {
         let (reading, decoded_size) = match header.certain_reading() {

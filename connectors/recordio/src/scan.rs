@@ -50,8 +50,8 @@ impl Part {
     }
 
     fn walk(&self) -> HeaderWalk {
-        let Self { file, options, most_hops, counters, .. } = self;
-        HeaderWalk::new(file.clone(), options.limits, *most_hops, Arc::clone(counters))
+        let Self { file, range, options, most_hops, counters } = self;
+        HeaderWalk::new(file.clone(), range.end, options.limits, *most_hops, Arc::clone(counters))
     }
 }
 

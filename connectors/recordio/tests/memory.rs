@@ -51,7 +51,7 @@ fn scan(bytes: &[u8], options: &Options) -> (usize, usize) {
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
-    let file = RecordFile { store, location, size, name: "file".into(), e_tag: None };
+    let file = RecordFile::new(store, location, size, "file");
     let options = ["max_chunk_size", "max_decoded_chunk_size"]
         .into_iter()
         .fold(options.clone().with("on_corruption", "skip"), |options, limit| options.with(limit, "8M"));

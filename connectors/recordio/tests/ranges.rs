@@ -187,6 +187,29 @@ fn counting_reads_headers_and_reading_reads_all_once() {
     }
 }
 
+#[test]
+fn headers_are_hardly_read_behind_the_end_of_a_range() {
+    let records: Records = (0..16_000u32).map(|at| vec![at as u8; 1000]).collect();
+    let file =
+        memory_file(&write(&records, &options(&[("compressor", "none"), ("max_chunk_bytes", "8000")])));
+    let table = open(&file, &Options::new()).expect("good options");
+    let mut rows = 0;
+    for quarter in 0..4 {
+        let range = file.size * quarter / 4..file.size * (quarter + 1) / 4;
+        let counting = request(&file, range.clone(), 0);
+        let counters = Arc::clone(&counting.counters);
+        let (batches, error) = scan(table.as_ref(), counting);
+        assert!(error.is_none());
+        rows += batches.iter().map(|batch| batch.num_rows()).sum::<usize>();
+        let scanned = counters.bytes_scanned.value();
+        assert!(scanned <= range.end + (64 << 10) + 128, "{range:?}: {scanned}");
+        let (found, end) = (read_range(&file, range.clone(), &Options::new()), range.end);
+        let most = end + (range.end - range.start) + (1 << 20);
+        assert!(found.counters.bytes_scanned.value() <= most, "{range:?}");
+    }
+    assert_eq!(rows, 16_000);
+}
+
 /// A count in a header is not guarded: whoever does not trust it reads.
 #[test]
 fn a_wrong_count_is_found_by_reading() {

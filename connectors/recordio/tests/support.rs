@@ -135,7 +135,7 @@ pub fn memory_file(bytes: &[u8]) -> RecordFile {
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
-    RecordFile { store, location, size, name: "dir/file.recordio".into(), e_tag: None }
+    RecordFile::new(store, location, size, "dir/file.recordio")
 }
 
 pub fn skip() -> Options {

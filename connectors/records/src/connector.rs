@@ -9,8 +9,8 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use prost::Message;
 use recordfusion_core::{
     BatchStream, BlockStream, ByteRecords, ByteStream, Connector, CounterInfo, Inspection, MessageType,
-    Messages, OptionInfo, Options, RecordFile, Repairing, Result, ScanCounters, ScanPlan, ScanRequest, Table,
-    TableWriting, Verification, Verifying, Writer, Writing, row_counts, scan,
+    Messages, OPEN_FILES, OptionInfo, Options, RecordFile, Repairing, Result, ScanCounters, ScanPlan,
+    ScanRequest, Table, TableWriting, Verification, Verifying, Writer, Writing, open_files, row_counts, scan,
 };
 use recordfusion_protobuf::counters::COUNTERS;
 use recordfusion_protobuf::{
@@ -25,9 +25,6 @@ use crate::state::TableState;
 use crate::whole_records::is_metadata_record;
 use crate::writer::{Behind, RowsToWrite, record_writer, writer};
 
-/// Files that are asked what they say of their records at the same time.
-const OPEN_FILES: usize = 16;
-
 /// A format of byte records.
 #[derive(Debug, Clone)]
 pub struct RecordConnector<C> {
@@ -40,7 +37,7 @@ pub struct RecordConnector<C> {
 impl<C: Container> RecordConnector<C> {
     /// The connector of a container.
     pub fn new(container: C) -> Self {
-        let options = [ProtobufOptions::OPTIONS, container.options()].concat();
+        let options = [ProtobufOptions::OPTIONS, &[OPEN_FILES], container.options()].concat();
         let write_options =
             [container.write_options(), ProtobufOptions::TARGET, WriteOptions::OPTIONS].concat();
         let counters = [container.counters(), COUNTERS].concat();
@@ -49,12 +46,13 @@ impl<C: Container> RecordConnector<C> {
 
     fn read_options(&self, options: &Options) -> Result<(ProtobufOptions, C::Options)> {
         options.reject_unknown(&self.options)?;
+        open_files(options)?;
         Ok((ProtobufOptions::from_options(options)?, self.container.read_options(options)?))
     }
 
     async fn open_table(&self, files: &[RecordFile], given: &Options) -> Result<RecordTable<C>> {
         let (records, options) = self.read_options(given)?;
-        let (descriptors, inherited) = self.describe(files, &options).await?;
+        let (descriptors, inherited) = self.describe(files, &options, open_files(given)?).await?;
         let sample = first_blocks(files, records.sample_records(), |file| {
             self.container.records(file.clone(), 0..file.size, &options, Arc::default())
         });
@@ -73,9 +71,10 @@ impl<C: Container> RecordConnector<C> {
         &self,
         files: &[RecordFile],
         options: &C::Options,
+        open_files: usize,
     ) -> Result<(Vec<FileDescriptors>, InheritedMetadata)> {
         let reads: Vec<_> = files.iter().map(|file| self.container.describe(file, options)).collect();
-        let mut found = stream::iter(reads).buffered(OPEN_FILES);
+        let mut found = stream::iter(reads).buffered(open_files);
         let mut all: Vec<FileDescriptors> = Vec::with_capacity(files.len());
         let mut inherited = InheritedMetadata::default();
         while let Some(description) = found.try_next().await? {
@@ -115,6 +114,10 @@ impl<C: Container> Connector for RecordConnector<C> {
 
     fn recognises(&self, prefix: &[u8]) -> bool {
         self.container.recognises(prefix)
+    }
+
+    fn metadata_len(&self, head: &[u8], size: u64) -> u64 {
+        self.container.metadata_len(head, size)
     }
 
     fn recognises_inside<'a>(&'a self, file: &'a RecordFile) -> BoxFuture<'a, Result<bool>> {
@@ -219,7 +222,7 @@ impl<C: Container> ByteRecords for RecordConnector<C> {
     ) -> BoxFuture<'a, Result<Arc<dyn Table>>> {
         async move {
             let (records, read_options) = self.read_options(options)?;
-            let (descriptors, inherited) = self.describe(files, &read_options).await?;
+            let (descriptors, inherited) = self.describe(files, &read_options, open_files(options)?).await?;
             let said = said_of_records(&descriptors, &records)?;
             let (container, decoder) = (self.container.clone(), RecordDecoder::whole_records());
             let read =

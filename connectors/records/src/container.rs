@@ -38,6 +38,12 @@ pub trait Container: Debug + Clone + Send + Sync + 'static {
     /// As [`recordfusion_core::Connector::recognises`].
     fn recognises(&self, prefix: &[u8]) -> bool;
 
+    /// As [`recordfusion_core::Connector::metadata_len`].
+    fn metadata_len(&self, head: &[u8], size: u64) -> u64 {
+        let _ = (head, size);
+        0
+    }
+
     /// As [`recordfusion_core::Connector::recognises_inside`].
     ///
     /// # Errors

@@ -60,7 +60,7 @@ fn open(bytes: &[u8]) -> (RecordFile, Arc<dyn Table>) {
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
-    let file = RecordFile { store, location, size, name: "file".into(), e_tag: None };
+    let file = RecordFile::new(store, location, size, "file");
     let table = block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), &Options::new()));
     (file, table.expect("valid file"))
 }

@@ -20,7 +20,9 @@ use crate::inspect::{inspect, verify};
 use crate::metadata::RecordsMetadata;
 use crate::options::{OPTIONS, container_options};
 use crate::position::{BLOCK, BLOCK_HEADER};
-use crate::read::{ReadError, SIGNATURE_LEN, is_unfinished, read_metadata, read_metadata_alone};
+use crate::read::{
+    ReadError, SIGNATURE_LEN, is_unfinished, metadata_end, read_metadata, read_metadata_alone,
+};
 use crate::scan::{CHUNKS_COLUMNAR, ChunkColumns, TransposedChunk};
 use crate::{repair, scan, sink};
 
@@ -52,6 +54,10 @@ impl Container for Riegeli {
 
     fn recognises(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(&SIGNATURE)
+    }
+
+    fn metadata_len(&self, head: &[u8], size: u64) -> u64 {
+        metadata_end(head, size)
     }
 
     /// One of the next block headers has the right hash.

@@ -232,7 +232,7 @@ mod tests {
             let store = Arc::new(InMemory::new());
             let (location, size) = (Path::from("file"), bytes.len() as u64);
             block_on(store.put(&location, bytes.clone().into())).expect("memory takes it");
-            let file = RecordFile { store, location, size, e_tag: None, name: "file".into() };
+            let file = RecordFile::new(store, location, size, "file");
             let options = crate::options::container_options(&Default::default()).expect("no options");
             let pieces = repair(file, options, Arc::default());
             let repaired = block_on(pieces.try_collect::<Vec<_>>()).expect("sound").concat();

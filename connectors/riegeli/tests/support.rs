@@ -53,7 +53,7 @@ pub fn memory_file(bytes: &[u8]) -> RecordFile {
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
-    RecordFile { store, location, size, name: "file".into(), e_tag: None }
+    RecordFile::new(store, location, size, "file")
 }
 
 /// The blocks of a range until the end or the first error.

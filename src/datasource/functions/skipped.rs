@@ -17,7 +17,7 @@ use crate::datasource::external;
 use crate::datasource::files::recognise_files;
 use crate::datasource::listing::list_files;
 use crate::datasource::location::locate;
-use crate::datasource::settings::table_options;
+use crate::datasource::settings::{open_files_setting, table_options};
 
 /// The table function of one format: a row for each lost region, with its first byte, the byte behind its last one,
 /// its length and what is wrong at its first byte. The files are read from end to end, with the session's settings.
@@ -68,7 +68,8 @@ impl AboutFiles for SkippedOf {
         if files.is_empty() {
             return plan_err!("no files at {}", self.path);
         }
-        recognise_files(&files, Some(&self.connector), OnCorruption::Skip).await?;
+        let open_files = open_files_setting(session, &Options::new())?;
+        recognise_files(&files, Some(&self.connector), OnCorruption::Skip, open_files).await?;
         let options = table_options(session, self.connector.as_ref(), &Options::new());
         let mut lost: Vec<(String, LostRegion)> = Vec::new();
         for file in files.iter().filter(|file| file.size > 0) {

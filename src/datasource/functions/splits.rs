@@ -18,7 +18,7 @@ use crate::datasource::files::recognise_files;
 use crate::datasource::listing::list_files;
 use crate::datasource::location::locate;
 use crate::datasource::range::pieces;
-use crate::datasource::settings::given_or_set;
+use crate::datasource::settings::{given_or_set, open_files_setting};
 
 /// The table function: `SELECT file, "begin", "end" FROM record_splits('logs/', 16)`.
 ///
@@ -66,7 +66,8 @@ impl AboutFiles for SplitsOf {
         }
         let on_corruption = given_or_set(session, &Options::new(), OnCorruption::OPTION);
         let on_corruption = OnCorruption::from_options(&on_corruption).map_err(external)?;
-        let alignment = match recognise_files(&files, None, on_corruption).await? {
+        let open_files = open_files_setting(session, &Options::new())?;
+        let alignment = match recognise_files(&files, None, on_corruption, open_files).await? {
             Some(connector) => connector.range_alignment(),
             None if files.iter().all(|file| file.size == 0) => 1,
             None => return plan_err!("{} is of no known record format", self.path),
@@ -96,13 +97,7 @@ mod tests {
     use super::*;
 
     fn file(name: &str, size: u64) -> RecordFile {
-        RecordFile {
-            store: Arc::new(InMemory::new()),
-            location: name.into(),
-            size,
-            name: name.to_string(),
-            e_tag: None,
-        }
+        RecordFile::new(Arc::new(InMemory::new()), name.into(), size, name)
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn file(bytes: Vec<u8>) -> RecordFile {
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.into())).expect("memory takes it");
-    RecordFile { store, location, size, name: "file".into(), e_tag: None }
+    RecordFile::new(store, location, size, "file")
 }
 
 /// The batches of a scan, what it lost, and its error.

@@ -59,7 +59,7 @@ impl RecoveringReader {
         let limits = options.limits;
         let size = file.size;
         let range = range.start..range.end.min(size);
-        let mut walk = HeaderWalk::new(file.clone(), limits, most_hops, Arc::clone(&counters));
+        let mut walk = HeaderWalk::new(file.clone(), range.end, limits, most_hops, Arc::clone(&counters));
         let cover = cover(&mut walk, range.start).await?;
         let chunks = ChunkSource::new(file.clone(), range.start, range.end, limits, Arc::clone(&counters));
         let is_part = range.start > 0 || range.end < size;

@@ -37,7 +37,7 @@ impl StrictReader {
         counters: Arc<ScanCounters>,
     ) -> ReadResult<Self> {
         let end = range.end.min(file.size);
-        let mut walk = HeaderWalk::new(file.clone(), limits, most_hops, Arc::clone(&counters));
+        let mut walk = HeaderWalk::new(file.clone(), range.start, limits, most_hops, Arc::clone(&counters));
         let start = if range.start < end { walk.seek(range.start).await? } else { Start::none(end) };
         counters.chunks_skipped_by_range.add(walk.count());
         let from = match start {

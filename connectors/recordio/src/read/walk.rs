@@ -101,10 +101,10 @@ pub(crate) struct HeaderWalk {
 }
 
 impl HeaderWalk {
-    /// Stands at the begin of the file; [`Self::seek`] makes at most `most` hops.
-    pub fn new(file: RecordFile, limits: Limits, most: u64, counters: Arc<ScanCounters>) -> Self {
+    /// Stands at the begin of the file, to go to `end`; [`Self::seek`] makes at most `most` hops.
+    pub fn new(file: RecordFile, end: u64, limits: Limits, most: u64, counters: Arc<ScanCounters>) -> Self {
         let hops = Hops::new(file.size, most);
-        Self { headers: ShortReads::new(file, counters), limits, hops }
+        Self { headers: ShortReads::new(file, counters).until(end), limits, hops }
     }
 
     /// Offset of the next chunk.

@@ -65,13 +65,7 @@ fn batches_may_be_of_any_size() {
     let bad: &[u8] = &[0xff];
     let records: Vec<&[u8]> = std::iter::once(bad).chain(std::iter::repeat_n(&[][..], 4000)).collect();
     for filter in [None, Some(Arc::new(All(columns.clone())) as Arc<dyn RowFilter>)] {
-        let file = RecordFile {
-            store: Arc::new(InMemory::new()),
-            location: "f".into(),
-            size: 0,
-            e_tag: None,
-            name: "f".to_string(),
-        };
+        let file = RecordFile::new(Arc::new(InMemory::new()), "f".into(), 0, "f");
         let request = ScanRequest {
             file,
             range: 0..1,

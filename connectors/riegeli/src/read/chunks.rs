@@ -147,6 +147,16 @@ pub(crate) async fn read_metadata(
     })
 }
 
+/// Where the metadata of a file of `size` bytes end, as far as `head`, its first bytes, shows.
+pub(crate) fn metadata_end(head: &[u8], size: u64) -> u64 {
+    let Ok(header_end) = Chunk::header_end(SIGNATURE_LEN, size) else { return size };
+    let header = head.get(SIGNATURE_LEN as usize..header_end as usize);
+    match header.map(|bytes| Chunk::parse(SIGNATURE_LEN, bytes, size)) {
+        Some(Ok(chunk)) if chunk.header.kind() == Ok(ChunkKind::Metadata) => chunk.end,
+        _ => header_end,
+    }
+}
+
 /// The metadata of a file whose signature is damaged, if they are whole.
 pub(crate) async fn read_metadata_alone(file: RecordFile, counters: Arc<ScanCounters>) -> RecordsMetadata {
     match metadata_chunk(file, counters).await {

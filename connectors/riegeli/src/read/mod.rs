@@ -15,7 +15,7 @@ mod scan;
 mod walk;
 
 pub(crate) use blocks::{BlockReader, Large};
-pub(crate) use chunks::{ChunkReader, metadata_chunk, read_metadata, read_metadata_alone};
+pub(crate) use chunks::{ChunkReader, metadata_chunk, metadata_end, read_metadata, read_metadata_alone};
 pub(crate) use scan::{ChunkData, ChunkScan, is_unfinished};
 pub(crate) use walk::HeaderWalk;
 

@@ -139,7 +139,7 @@ fn scan(bytes: &[u8], options: &Options) -> usize {
     let location = Path::from("file");
     let size = bytes.len() as u64;
     block_on(store.put(&location, bytes.to_vec().into())).expect("memory takes it");
-    let file = RecordFile { store, location, size, name: "file".into(), e_tag: None };
+    let file = RecordFile::new(store, location, size, "file");
     let options = options.clone().with("on_corruption", "skip").with("max_decoded_chunk_size", "8M");
     let table = block_on(RiegeliConnector::default().open(std::slice::from_ref(&file), &options))
         .expect("is passed over");
