@@ -10,14 +10,15 @@
 //!    [`Projection`]. *A chunk belongs to the range that holds its first byte*, so that any partition
 //!    of a file into ranges gives each record exactly once.
 //!
-//! A scan applies the [`RowFilter`] of its request, and reads no more of a chunk than it needs to.
+//! [`scan()`] makes the batches of a format's [`RowGroups`]: it applies the [`RowFilter`] of the request, and decodes no
+//! more of a row group than it needs to.
 //!
 //! The flow of a write: [`Writing::writer`] makes the plan for a schema and options; a [`Chunker`] cuts batches
 //! into chunks, which are encoded in parallel, and an [`Assembler`] makes the file of them.
 //!
 //! Formats that hold byte records pass a [`RecordBlock`] from the container to the payload decoder:
-//! one shared buffer with the place and the position of each record. [`GatheredBlocks`] makes blocks worth a
-//! batch of small ones, and [`row_counts`] makes batches of nothing but a number of rows.
+//! one shared buffer with the place and the position of each record. [`row_counts`] makes batches of nothing but a
+//! number of rows.
 //!
 //! Where bytes do not tell chunks of the file from bytes inside of records, a part of a file makes sure that the next
 //! one begins right: [`RangeEnd`], [`Split`].

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use futures::TryStreamExt;
 use futures::executor::block_on;
 use libfuzzer_sys::fuzz_target;
-use recordfusion_core::{Repairing, Verifying, Connector, Options};
+use recordfusion_core::{Options, Repairing, Verifying};
 use recordfusion_fuzz::{file, open, scan};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::write::{ChunkEncoder, ChunkRecords, FileWriter, WriterOptions};
@@ -72,12 +72,14 @@ fuzz_target!(|data: &[u8]| {
     let lost: Vec<_> = parts.iter().flat_map(|part| part.lost.clone()).collect();
     assert_eq!(parts.iter().map(|part| part.rows()).sum::<usize>(), whole.rows());
     assert_eq!(lost, whole.lost);
-    let Ok(pieces) = block_on(RiegeliConnector::default().repair(&file, &skip, Arc::default()).try_collect::<Vec<_>>())
+    let Ok(pieces) =
+        block_on(RiegeliConnector::default().repair(&file, &skip, Arc::default()).try_collect::<Vec<_>>())
     else {
         assert_eq!(whole.rows(), 0);
         return;
     };
     let repaired = recordfusion_fuzz::file(pieces.concat());
-    let verification = block_on(RiegeliConnector::default().verify(&repaired, &Options::new())).expect("sound");
+    let verification =
+        block_on(RiegeliConnector::default().verify(&repaired, &Options::new())).expect("sound");
     assert!(verification.faults.is_empty() && verification.records == whole.rows() as u64);
 });

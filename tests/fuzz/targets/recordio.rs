@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 use futures::executor::block_on;
 use libfuzzer_sys::fuzz_target;
-use recordfusion_core::{Repairing, Connector, Options};
+use recordfusion_core::{Options, Repairing};
 use recordfusion_fuzz::{file, open, scan};
 use recordfusion_recordio::RecordioConnector;
 use recordfusion_recordio::fault::LIMITS;

@@ -7,7 +7,9 @@ use std::sync::{Arc, LazyLock};
 use futures::TryStreamExt;
 use futures::executor::block_on;
 use libfuzzer_sys::fuzz_target;
-use recordfusion_core::{Repairing, Verifying, ByteRecords, Connector, Limits, Options, RecordBlock, RecordFile, ScanCounters};
+use recordfusion_core::{
+    ByteRecords, Limits, Options, RecordBlock, RecordFile, Repairing, ScanCounters, Verifying,
+};
 use recordfusion_fuzz::{chunk, file, open, scan};
 use recordfusion_riegeli::RiegeliConnector;
 use recordfusion_riegeli::decoder::ChunkDecoder;
@@ -26,7 +28,8 @@ static OPTIONS: LazyLock<Options> = LazyLock::new(|| {
 /// Checks that the repaired file has the same records, and no bytes that belong to none.
 fn check_repair(file: &RecordFile, block: &RecordBlock) {
     let (options, counters) = (Options::new(), Arc::<ScanCounters>::default());
-    let pieces = block_on(RiegeliConnector::default().repair(file, &options, counters).try_collect::<Vec<_>>());
+    let pieces =
+        block_on(RiegeliConnector::default().repair(file, &options, counters).try_collect::<Vec<_>>());
     let repaired = recordfusion_fuzz::file(pieces.expect("sound").concat());
     let verification = block_on(RiegeliConnector::default().verify(&repaired, &options)).expect("sound");
     assert!(verification.faults.is_empty() && verification.leftovers.is_empty(), "{verification:?}");

@@ -86,6 +86,8 @@ impl<G: RowGroups> BatchScan<G> {
             {
                 return Ok(Some(rows));
             }
+            // Its memory is free before that of the next one is needed.
+            self.group = None;
             self.group = self.groups.next(wanted).await?;
             if self.group.is_none() {
                 return Ok(None);
